@@ -188,7 +188,7 @@ _MB = 1 << 20
 
 
 def _expand(path: str | os.PathLike[str]) -> Path:
-    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  # keeps links as given
+    return Path(os.path.abspath(Path(path).expanduser()))
 
 
 def _profile(host: str | HostProfile) -> HostProfile:

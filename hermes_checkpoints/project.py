@@ -114,7 +114,7 @@ def relative_path(project: Project, path: str | os.PathLike[str]) -> str | None:
     The directory of `path` is resolved, its last part is not: a symbolic link is itself a path of
     the project, while a file reached through a link out of it is none. The root is `"."`.
     """
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100  # `resolve` would follow the last part
+    absolute = Path(os.path.abspath(path))
     place = Path(os.path.realpath(absolute.parent)) / absolute.name
     if str(_resolve(absolute)) == project.root:
         return "."

@@ -31,6 +31,7 @@ __all__ = [
     "StepKind",
     "Taken",
     "ToolCall",
+    "ToolEffect",
     "Unchanged",
     "content_id",
 ]
@@ -239,15 +240,27 @@ Outcome = Taken | AlreadyTaken | Unchanged | Skipped | Failed
 # --------------------------------------------------------------------------- tool calls
 
 
+class ToolEffect(str, Enum):
+    """What a tool does to files: `FILE` writes the paths it is given, `COMMAND` runs a shell
+    command, `ANY` may change anything below its working directory, `NONE` changes nothing.
+    """
+
+    FILE = "file"
+    COMMAND = "command"
+    ANY = "any"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call of an agent's tool, as an adapter sees it.
 
     `arguments` are the tool's own, by name. `cwd` is where the tool resolves relative paths.
     `call_id` makes `before` idempotent. `session_id` and `turn_id` are the framework's own and
-    count only where no `turn()` scope is active, or when `native_ids` says that they always win.
+    count only where no `turn()` scope is active, or always with `native_ids`.
     `environment` is where the tool acts: `local`, `ssh`, or the name of a sandbox.
-    `effect` overrules the registry: `"file"`, `"command"`, `"none"`, or `""` to look the name up.
+    `effect` says what kind of tool it is; where it is `None`, the registry fills it in by name,
+    with `paths` (as the tool was given them) and `command`.
     """
 
     name: str
@@ -257,8 +270,10 @@ class ToolCall:
     turn_id: str = ""
     call_id: str = ""
     environment: str = "local"
-    effect: str = ""
     native_ids: bool = False
+    effect: ToolEffect | None = None
+    paths: tuple[str, ...] = ()
+    command: str = ""
 
 
 # --------------------------------------------------------------------------- plans and reports

@@ -268,7 +268,7 @@ class Store(Protocol):
 
     # ------------------------------------------------------------------ the store as a whole
 
-    def projects(self) -> list[ProjectRecord]:
+    def projects(self) -> Sequence[ProjectRecord]:
         """Every project the store knows."""
         ...
 
@@ -299,7 +299,7 @@ class Store(Protocol):
         """
         ...
 
-    def verify(self, *, read_data: bool = False, fix: bool = False) -> list[Problem]:
+    def verify(self, *, read_data: bool = False, fix: bool = False) -> Sequence[Problem]:
         """Check the store; with `read_data`, every byte of it; with `fix`, repair what can be."""
         ...
 

@@ -1,0 +1,56 @@
+"""The library's own records about a project, kept beside the store and independent of its kind.
+
+Owns where they lie: `store/ledgers/<project id>/`, with the ledger of writes, the marks of turns,
+the running calls, the rollbacks done, and the journal of one that is under way.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from hermes_checkpoints.ledger import Ledger
+from hermes_checkpoints.records import Project
+from hermes_checkpoints.sessions import Leases, Sessions
+
+__all__ = ["Book", "Books"]
+
+
+class Book:
+    """The records of one project."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.ledger = Ledger(directory / "writes.jsonl")
+        self.leases = Leases(directory / "leases")
+
+    @property
+    def turns_file(self) -> Path:
+        return self.directory / "turns.json"
+
+    @property
+    def rollbacks_file(self) -> Path:
+        return self.directory / "rollbacks.jsonl"
+
+    @property
+    def journal_file(self) -> Path:
+        return self.directory / "journal.json"
+
+    def remove(self) -> None:
+        """Delete all records of the project."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Books:
+    """The records of all projects of a base directory."""
+
+    def __init__(self, base: Path) -> None:
+        self._ledgers = base / "store" / "ledgers"
+        self._books: dict[str, Book] = {}
+        self.sessions = Sessions(base / "store" / "sessions")
+
+    def of(self, project: Project) -> Book:
+        """The records of one project; nothing is created before something is written."""
+        if project.id not in self._books:
+            self._books[project.id] = Book(self._ledgers / project.id)
+        return self._books[project.id]

@@ -1,0 +1,139 @@
+"""The files of a project: read and written without following a link out of it.
+
+Owns every access to a project's files that is not a store's own scan. Each path is relative to the
+root with `/`; every ancestor is opened without following links, so that a directory swapped for
+a link between two steps leads nowhere. Knows nothing of checkpoints.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hermes_checkpoints.records import SYMLINK, FileState, canonical_mode, content_id
+
+__all__ = ["Found", "Unreadable", "look", "open_parent", "state_of", "states_of"]
+
+
+class Unreadable(OSError):
+    """A path exists and cannot be read, or is neither file, link nor directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at a path found: its state, its permission bits and its size in bytes."""
+
+    state: FileState
+    permissions: int
+    size: int
+
+
+@contextmanager
+def open_parent(root: str, path: str) -> Iterator[tuple[int, str]]:
+    """A descriptor of the directory that holds `path`, and the last part of the name.
+
+    Raises `FileNotFoundError` or `NotADirectoryError` if an ancestor is missing, is a file or is a
+    symbolic link.
+    """
+    *parents, name = path.split("/")
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parents:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        yield at, name
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotADirectoryError(errno.ENOTDIR, "is a symbolic link", path) from error
+        raise
+    finally:
+        os.close(at)
+
+
+def look(root: str, path: str, *, limit: int | None = None) -> Found | None:
+    """What is at `path`; `None` if nothing is, or a directory.
+
+    Raises `Unreadable` if it can't be read, is a special file, or is larger than `limit` bytes.
+    """
+    try:
+        with open_parent(root, path) as (at, name):
+            info = os.lstat(name, dir_fd=at)
+            if stat.S_ISDIR(info.st_mode):
+                return None
+            data = _content(at, name, info, limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise Unreadable(error.errno, "cannot be read", path) from error
+    state = FileState(canonical_mode(info.st_mode), content_id(data))
+    return Found(state, stat.S_IMODE(info.st_mode), len(data))
+
+
+def state_of(root: str, path: str) -> FileState | None:
+    """The state of one path; `None` if nothing (or a directory) is there. Raises `Unreadable`."""
+    found = look(root, path)
+    return found.state if found else None
+
+
+def states_of(
+    root: str, paths: Iterable[str], *, limit: int | None = None
+) -> dict[str, FileState | None]:
+    """The states of paths, directories expanded to the files below them.
+
+    Nested repositories are not entered; what can't be read or exceeds `limit` bytes is left out.
+    """
+    found: dict[str, FileState | None] = {}
+    for path in paths:
+        below = list(files_below(root, path))
+        if not below:
+            below = [path]
+        for one in below:
+            try:
+                there = look(root, one, limit=limit)
+            except Unreadable:
+                continue
+            found[one] = there.state if there else None
+    return found
+
+
+def files_below(root: str, path: str) -> Iterator[str]:
+    """Every file and link below a directory, nested repositories excepted; nothing for a file."""
+    top = root if path == "." else os.path.join(root, path)
+    if path != "." and not is_directory(root, path):
+        return
+    prefix = len(root.rstrip("/")) + 1
+    for directory, names, files in os.walk(top):
+        if directory != root and ".git" in names + files:
+            names.clear()
+            continue
+        names[:] = [n for n in names if n != ".git"]
+        links = [n for n in names if os.path.islink(os.path.join(directory, n))]
+        for name in (*files, *links):
+            yield os.path.join(directory, name)[prefix:]
+
+
+def is_directory(root: str, path: str) -> bool:
+    """Whether a real directory (no link) is at `path`."""
+    try:
+        with open_parent(root, path) as (at, name):
+            return stat.S_ISDIR(os.lstat(name, dir_fd=at).st_mode)
+    except OSError:
+        return False
+
+
+def _content(at: int, name: str, info: os.stat_result, limit: int | None) -> bytes:
+    if canonical_mode(info.st_mode) == SYMLINK:
+        return os.fsencode(os.readlink(name, dir_fd=at))
+    if not stat.S_ISREG(info.st_mode):
+        raise Unreadable(errno.EINVAL, "is a special file", name)
+    if limit is not None and info.st_size > limit:
+        raise Unreadable(errno.EFBIG, "is too large", name)
+    # O_NONBLOCK: a FIFO put there since the lstat would block for ever.
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    with os.fdopen(fd, "rb") as file:
+        return file.read()
