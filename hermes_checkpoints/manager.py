@@ -1,26 +1,86 @@
 """The one object a host holds: turns, checkpoints, rollback, upkeep.
 
 Thin: it wires the parts together and delegates. What one tool call needs is in `calls`, what a
-rollback needs in `recovery`.
+rollback needs in `recovery`, upkeep in `housekeeping`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from hermes_checkpoints.books import Books
+from hermes_checkpoints.calls import Calls, Protected
 from hermes_checkpoints.config import HERMES, Config, HostProfile
-from hermes_checkpoints.records import Checkpoint, Outcome, Plan, Project, Report, ToolCall
-from hermes_checkpoints.stores.base import Diff, Store, Upkeep
+from hermes_checkpoints.errors import (
+    CheckpointError,
+    CheckpointNotFound,
+    NotProtected,
+    RestoreRefused,
+)
+from hermes_checkpoints.intent import intent_of, is_sandbox
+from hermes_checkpoints.project import contains, find_project, project_at
+from hermes_checkpoints.records import (
+    Checkpoint,
+    Failed,
+    Outcome,
+    Plan,
+    Project,
+    Report,
+    Skipped,
+    Taken,
+    ToolCall,
+    Unchanged,
+)
+from hermes_checkpoints.registry import ToolRegistry
+from hermes_checkpoints.turns import Scope, Turns, new_id
 
-__all__ = ["CheckpointManager", "Guard", "active_manager"]
+if TYPE_CHECKING:
+    from hermes_checkpoints.housekeeping import Housekeeping, PruneResult, Status
+    from hermes_checkpoints.recovery import Recovery
+    from hermes_checkpoints.shell import CommandRules
+    from hermes_checkpoints.stores.base import Diff, Problem, Store, Upkeep
+
+__all__ = ["CheckpointManager", "Guard", "active_manager", "sandbox_refusal"]
+
+_log = logging.getLogger("hermes_checkpoints")
+
+_active: ContextVar[CheckpointManager | None] = ContextVar(
+    "hermes_checkpoints_manager", default=None
+)
 
 
 def active_manager() -> CheckpointManager | None:
     """The manager that `activate` put into the current context."""
-    raise NotImplementedError
+    return _active.get()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    """One call between its two halves."""
+
+    uid: str
+    scope: Scope
+    tool: str
+    protected: tuple[Protected, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came of it, the most telling of several projects first."""
+        outcomes = [p.outcome for p in self.protected]
+        for kind in (Failed, Skipped, Taken, Unchanged):
+            for outcome in outcomes:
+                if isinstance(outcome, kind):
+                    return outcome
+        return outcomes[0] if outcomes else Skipped("the call changes no files")
 
 
 class Guard:
@@ -28,20 +88,59 @@ class Guard:
 
     Entering protects (off the event loop in `async with`), leaving records what the call changed;
     an exception of the call passes through. Entering raises only with `on_failure: block`.
-    `set_result(ok)` may tell how the call ended where no exception says it.
     """
 
+    def __init__(self, manager: CheckpointManager, call: ToolCall) -> None:
+        self._manager = manager
+        self._call = call
+        self._ticket: _Ticket | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came of the protection."""
+        return self._ticket.outcome if self._ticket else Skipped("the call changes no files")
+
     def __enter__(self) -> Guard:
-        raise NotImplementedError
+        self._begin()
+        self._own(add=True)
+        return self
 
     def __exit__(self, *exc: object) -> None:
-        raise NotImplementedError
+        self._own(add=False)
+        self._end()
 
     async def __aenter__(self) -> Guard:
-        raise NotImplementedError
+        beginning = asyncio.ensure_future(asyncio.to_thread(self._begin))
+        try:
+            await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            # The thread goes on; what it opens must be closed when it is through.
+            beginning.add_done_callback(lambda done: self._end())
+            raise
+        self._own(add=True)
+        return self
 
     async def __aexit__(self, *exc: object) -> None:
-        raise NotImplementedError
+        self._own(add=False)
+        await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._end)))
+
+    def _begin(self) -> None:
+        self._ticket = self._manager._begin(self._call)
+
+    def _end(self) -> None:
+        ticket, self._ticket = self._ticket, None
+        if ticket is not None:
+            self._manager._end(ticket)
+
+    def _own(self, *, add: bool) -> None:
+        if self._ticket is not None:
+            uid = frozenset({self._ticket.uid})
+            _own_calls.set(_own_calls.get() | uid if add else _own_calls.get() - uid)
+
+
+_own_calls: ContextVar[frozenset[str]] = ContextVar(
+    "hermes_checkpoints_own_calls", default=frozenset()
+)
 
 
 class CheckpointManager:
@@ -61,12 +160,36 @@ class CheckpointManager:
         session_id: str | None = None,
         cwd: str | os.PathLike[str] | None = None,
         store: Store | None = None,
-        registry: Any = None,
+        registry: ToolRegistry | None = None,
         on_notice: Callable[[str], None] | None = None,
         on_rollback: Callable[[Report], None] | None = None,
         owner_pid: int | None = None,
     ) -> None:
-        raise NotImplementedError
+        self.config = config or Config()
+        self.session_id = session_id or new_id()
+        self.registry = registry or ToolRegistry(unknown=self.config.unknown_tools)
+        self.books = Books(self.config.base_path)
+        self.on_rollback = on_rollback
+        self._cwd = os.path.abspath(cwd) if cwd is not None else None
+        self._on_notice = on_notice
+        self._notices: set[tuple[str, str]] = set()
+        self._turns = Turns(self.session_id)
+        self._store = store
+        self._store_lock = threading.Lock()
+        self._rules = self._command_rules()
+        self._open: dict[tuple[str, str], _Ticket] = {}
+        self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._calls = Calls(
+            store=lambda: self.store,
+            books=self.books,
+            config=self.config,
+            notice=self._notice,
+            taken=self._trim,
+            owner_pid=owner_pid,
+        )
+        self._housekeeping: Housekeeping | None = None
+        if self.config.auto_prune and self.config.base_path.is_dir():
+            self.housekeeping.start_up()
 
     @classmethod
     def from_file(
@@ -78,13 +201,61 @@ class CheckpointManager:
         **options: Any,
     ) -> CheckpointManager:
         """A manager configured by a host's YAML file; `options` as for the class."""
-        raise NotImplementedError
+        return cls(Config.from_file(path, host=host, enabled=enabled), **options)
+
+    def __enter__(self) -> CheckpointManager:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ parts
+
+    @property
+    def store(self) -> Store:
+        """The store, opened at first use. Raises `StoreUnavailable` or `ConfigError`."""
+        with self._store_lock:
+            if self._store is None:
+                from hermes_checkpoints.stores import open_store
+
+                self._store = open_store(self.config)
+            return self._store
+
+    @property
+    def housekeeping(self) -> Housekeeping:
+        """Retention, status and the sweep."""
+        if self._housekeeping is None:
+            from hermes_checkpoints.housekeeping import Housekeeping
+
+            self._housekeeping = Housekeeping(
+                store=lambda: self.store, books=self.books, config=self.config
+            )
+        return self._housekeeping
+
+    @property
+    def recovery(self) -> Recovery:
+        """Plans, restores and undoes."""
+        from hermes_checkpoints.recovery import Recovery
+
+        return Recovery(store=self.store, books=self.books, config=self.config)
+
+    @property
+    def cwd(self) -> str:
+        """The session's working directory."""
+        return self._cwd or os.getcwd()
+
+    def _command_rules(self) -> CommandRules | None:
+        if not self.config.commands:
+            return None
+        from hermes_checkpoints.shell import CommandRules
+
+        return CommandRules.from_mapping(self.config.commands)
 
     # ------------------------------------------------------------------ turns and calls
 
     def new_turn(self, turn_id: str | None = None, *, session_id: str | None = None) -> str:
         """Begin a turn: one user message. The same id again is the same turn; none: a new one."""
-        raise NotImplementedError
+        return self._turns.begin(turn_id, session_id)
 
     @contextmanager
     def turn(
@@ -98,60 +269,171 @@ class CheckpointManager:
 
         Inside another scope it is a sub-agent's, and the root turn goes on.
         """
-        raise NotImplementedError
+        with self._turns.scope(turn_id, session_id, cwd) as turn:
+            yield turn
 
     @contextmanager
     def activate(self) -> Iterator[CheckpointManager]:
         """Make this the manager of decorators that were given none."""
-        raise NotImplementedError
+        token = _active.set(self)
+        try:
+            yield self
+        finally:
+            _active.reset(token)
 
     def guard(self, call: ToolCall) -> Guard:
         """Protect and record one tool call. What every adapter uses."""
-        raise NotImplementedError
+        return Guard(self, call)
 
     def before(self, call: ToolCall) -> Outcome:
         """The first half of a guard, for hosts whose hooks come in two. Idempotent per `call_id`.
 
-        Needs a `call_id` to be ended by `after`.
+        Needs a `call_id` to be ended by `after`. An id that is open or has ended does nothing.
         """
-        raise NotImplementedError
+        key = (self._turns.of(call).session, call.call_id)
+        if key in self._closed:
+            return Skipped(f"call {call.call_id} has ended")
+        ticket = self._begin(call)
+        if ticket is not None:
+            return ticket.outcome
+        return self._open[key].outcome if key in self._open else Skipped("changes no files")
 
-    def after(self, call_id: str, *, ok: bool | None = None) -> None:
+    def after(self, call_id: str, *, session_id: str | None = None) -> None:
         """The second half. A `call_id` that was not begun, or has ended, does nothing."""
-        raise NotImplementedError
+        ticket = self._open.get((session_id or self._turns.of().session, call_id))
+        if ticket is not None:
+            self._end(ticket)
+
+    def _begin(self, call: ToolCall) -> _Ticket | None:
+        """Protect a call; `None` where there is nothing to do or the same call is open already."""
+        if not self.config.enabled or is_sandbox(call.environment):
+            return None
+        scope = self._turns.of(call)
+        key = (scope.session, call.call_id)
+        if call.call_id and key in self._open:
+            return None
+        try:
+            resolved = self.registry.resolve(call)
+            cwd = os.path.join(scope.cwd or self.cwd, os.path.expanduser(resolved.cwd or ""))
+            parser = self.config.parser
+            intent = intent_of(resolved, os.path.normpath(cwd), rules=self._rules, parser=parser)
+            if intent is None:
+                return None
+            uid = new_id()
+            session_scope = Scope(scope.session, scope.turn, scope.cwd or self._cwd)
+            ticket = _Ticket(
+                uid,
+                session_scope,
+                intent.reason().removeprefix("before "),
+                tuple(self._calls.protect(intent, session_scope, uid)),
+            )
+        except Exception as error:  # noqa: BLE001  # the tool must run whatever happens here
+            _log.debug("could not protect a call of %s", call.name, exc_info=error)
+            self._blocked(call, [str(error)])
+            return None
+        if call.call_id:
+            self._open[key] = ticket
+        try:
+            self._blocked(call, _unheld(ticket.protected))
+        except NotProtected:
+            self._end(ticket)
+            raise
+        return ticket
+
+    def _end(self, ticket: _Ticket) -> None:
+        for protected in ticket.protected:
+            self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool)
+        for key in [k for k, t in self._open.items() if t is ticket]:
+            del self._open[key]
+            self._closed[key] = None
+            if len(self._closed) > _CLOSED_KEPT:
+                self._closed.popitem(last=False)
+
+    def _blocked(self, call: ToolCall, why: list[str]) -> None:
+        if why and self.config.on_failure == "block":
+            raise NotProtected(
+                f"{call.name} was not run, because what it can destroy is not held: "
+                + "; ".join(why),
+                hint="mend what is named, or set checkpoints.on_failure to continue",
+            )
 
     def wrap(self, tools: Iterable[Any], *, read_only: Sequence[str] = ()) -> list[Any]:
         """Decorate functions by what the registry knows of their names."""
-        raise NotImplementedError
+        from hermes_checkpoints.middleware import wrap_tools
+
+        return wrap_tools(tools, manager=self, read_only=read_only)
 
     def ensure_checkpoint(self, directory: str | os.PathLike[str], reason: str = "auto") -> Outcome:
         """The turn's checkpoint of the project at `directory`, taken now if it is not yet."""
-        raise NotImplementedError
+        if not self.config.enabled:
+            return Skipped("checkpoints are off")
+        scope = self._turns.of()
+        project = find_project(os.path.join(self.cwd, directory), cwd=scope.cwd or self._cwd)
+        return self._calls.ensure(project, reason, scope)
 
     def snapshot(self, directory: str | os.PathLike[str], reason: str, label: str = "") -> Outcome:
         """A checkpoint at a person's wish, whatever the turn has; a label pins it."""
-        raise NotImplementedError
+        project = self.project(directory)
+        try:
+            return self._snapshot(project, reason, label)
+        except CheckpointError as error:
+            return Failed(error)
+
+    def _snapshot(self, project: Project, reason: str, label: str) -> Outcome:
+        with self.store.lock(project):
+            seen = self.store.observe(project, self.config.capture_rules)
+            labels = {"Session": self.session_id, "Tool": "snapshot"}
+            made = self.store.capture(project, seen, reason=reason, labels=labels)
+            newest = made or next(iter(self.store.list(project)), None)
+            if label and newest is not None:
+                self.store.pin(project, newest.id, label)
+        if made is None:
+            return Unchanged(newest)
+        self._trim(project)
+        return Taken(made)
 
     def end_session(self, session_id: str | None = None) -> None:
         """Say that a session has ended: its writes count as ours from now on."""
-        raise NotImplementedError
+        self._calls.end_session(session_id or self.session_id)
 
     # ------------------------------------------------------------------ looking back
 
     def project(self, directory: str | os.PathLike[str]) -> Project:
-        """The project whose checkpoints `directory` is about."""
-        raise NotImplementedError
+        """The project whose checkpoints `directory` is about.
+
+        The one tools use there; if that has no checkpoints, the nearest directory above that has.
+        """
+        place = os.path.join(self.cwd, os.path.expanduser(directory))
+        found = find_project(place, cwd=self._cwd)
+        if not os.path.isdir(place):
+            found = project_at(place)
+        known = {r.project.root: r for r in self.store.projects() if r.checkpoints}
+        if found.root in known:
+            return found
+        around = [root for root in known if contains(root, os.path.realpath(place))]
+        return project_at(max(around, key=len)) if around else found
 
     def list_checkpoints(self, directory: str | os.PathLike[str]) -> list[Checkpoint]:
         """The project's checkpoints, newest first. Starts no child when warm."""
-        raise NotImplementedError
+        return list(self.store.list(self.project(directory)))
 
     def find(self, directory: str | os.PathLike[str], which: str | int) -> Checkpoint:
         """A checkpoint by its number in the list (from 1) or by an id of at least 4 characters.
 
         Raises `CheckpointNotFound` with what there is.
         """
-        raise NotImplementedError
+        project = self.project(directory)
+        listed = self.store.list(project)
+        name = str(which)
+        if name.isascii() and name.isdigit() and (int(name) <= len(listed) or len(name) < 4):
+            if 1 <= int(name) <= len(listed):
+                return listed[int(name) - 1]
+            there = f"1 to {len(listed)}" if listed else "none"
+            raise CheckpointNotFound(
+                f"there is no checkpoint {name} of {project.root}; there are {there}",
+                hint="/rollback lists them",
+            )
+        return self.store.get(project, name)
 
     def diff(
         self,
@@ -162,7 +444,8 @@ class CheckpointManager:
         environment: str = "local",
     ) -> Diff:
         """From a checkpoint to the files now, secrets masked."""
-        raise NotImplementedError
+        self._refuse_sandbox(environment)
+        return self.recovery.diff(self.project(directory), self.find(directory, which), paths=paths)
 
     def plan(
         self,
@@ -174,7 +457,15 @@ class CheckpointManager:
         environment: str = "local",
     ) -> Plan:
         """What `restore` would do; changes nothing."""
-        raise NotImplementedError
+        self._refuse_sandbox(environment)
+        return self.recovery.plan(
+            self.project(directory),
+            self.find(directory, which),
+            paths=paths,
+            base_dir=os.path.join(self.cwd, directory),
+            keep_edits=keep_edits,
+            session=self._turns.of().session,
+        )
 
     def restore(
         self,
@@ -193,7 +484,24 @@ class CheckpointManager:
         `SelectionError`, `RestoreRefused` (nothing changed). A restore that failed in part returns
         a report with `ok=False`.
         """
-        raise NotImplementedError
+        self._refuse_sandbox(environment)
+        project, checkpoint = self.project(directory), self.find(directory, which)
+        scope = self._turns.of()
+        report = self.recovery.restore(
+            project,
+            checkpoint,
+            paths=paths,
+            base_dir=os.path.join(self.cwd, directory),
+            keep_edits=keep_edits,
+            session=scope.session,
+            turn=scope.turn,
+            busy_ok=busy_ok,
+            own_calls=_own_calls.get(),
+            plan=plan,
+        )
+        if report.ok and not paths:
+            report = replace(report, drop_turns=self._turns_to_drop(checkpoint, scope))
+        return self._rolled_back(report)
 
     def undo(
         self,
@@ -203,7 +511,30 @@ class CheckpointManager:
         environment: str = "local",
     ) -> Report:
         """Take back the last rollback; again walks further back."""
-        raise NotImplementedError
+        self._refuse_sandbox(environment)
+        report = self.recovery.undo(
+            self.project(directory),
+            session=self._turns.of().session,
+            busy_ok=busy_ok,
+            own_calls=_own_calls.get(),
+        )
+        return self._rolled_back(report)
+
+    def _rolled_back(self, report: Report) -> Report:
+        self._trim(report.project)
+        if self.on_rollback is not None:
+            self.on_rollback(report)
+        return report
+
+    def _turns_to_drop(self, checkpoint: Checkpoint, scope: Scope) -> int:
+        """This session's turns from the checkpoint's own on; 1 when that is not known."""
+        if checkpoint.session != scope.session:
+            return 1
+        return self._turns.since(scope.session, checkpoint.turn) or 1
+
+    def _refuse_sandbox(self, environment: str) -> None:
+        if is_sandbox(environment):
+            raise RestoreRefused(sandbox_refusal(environment))
 
     # ------------------------------------------------------------------ housekeeping
 
@@ -214,22 +545,66 @@ class CheckpointManager:
         max_total_size_mb: float | None = None,
         delete_orphans: bool = False,
         dry_run: bool = False,
-    ) -> Any:
+    ) -> PruneResult:
         """Apply retention and the caps now, and reclaim."""
-        raise NotImplementedError
+        return self.housekeeping.prune(
+            retention_days=retention_days,
+            max_total_size_mb=max_total_size_mb,
+            delete_orphans=delete_orphans,
+            dry_run=dry_run,
+        )
 
     def compact(self) -> Upkeep:
         """Upkeep of the store, off the tool path."""
-        raise NotImplementedError
+        return self.store.compact()
 
-    def status(self) -> Any:
+    def status(self) -> Status:
         """What the store holds, what is wrong, what is protected."""
-        raise NotImplementedError
+        return self.housekeeping.status()
 
-    def verify(self, *, read_data: bool = False, fix: bool = False) -> Any:
+    def verify(self, *, read_data: bool = False, fix: bool = False) -> Sequence[Problem]:
         """Is the store sound; what is wrong."""
-        raise NotImplementedError
+        return self.store.verify(read_data=read_data, fix=fix)
 
     def close(self) -> None:
         """End the session; finish what is due."""
-        raise NotImplementedError
+        self._calls.end_session(self.session_id)
+        if self._store is not None:
+            self._store.close()
+
+    # ------------------------------------------------------------------ small parts
+
+    def _trim(self, project: Project) -> None:
+        self.housekeeping.trim(project)
+
+    def _notice(self, project: Project, kind: str, text: str) -> None:
+        if kind == "failed":
+            self.housekeeping.note_failure(project, text)
+        with self._store_lock:
+            if (project.id, kind) in self._notices:
+                return
+            self._notices.add((project.id, kind))
+        _log.debug("%s", text)
+        if self._on_notice is not None:
+            self._on_notice(text)
+
+
+_CLOSED_KEPT = 1024
+
+
+def sandbox_refusal(environment: str) -> str:
+    """Why rollback is refused for a tool that acts in a sandbox; hosts may give the same reason."""
+    return (
+        f"the agent's files are in a {environment} environment, and checkpoints hold only files of "
+        "this machine, so there is nothing here to compare or to bring back"
+    )
+
+
+def _unheld(protected: Iterable[Protected]) -> list[str]:
+    """What of a call's targets is not held, as sentences."""
+    why = []
+    for one in protected:
+        if isinstance(one.outcome, (Failed, Skipped)):
+            why.append(one.outcome.why)
+        why.extend(f"{g.path}: {g.detail or g.reason.value}" for g in one.unheld)
+    return why

@@ -92,9 +92,10 @@ class Leases:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def open(self, call: str, tool: str, session: str) -> None:
-        """Say that a call begins."""
-        lease = Lease(call, tool, session, time.time(), Owner.of(os.getpid()))
+    def open(self, call: str, tool: str, session: str, pid: int | None = None) -> None:
+        """Say that a call begins, run by a process (this one)."""
+        owner = Owner.of(os.getpid() if pid is None else pid)
+        lease = Lease(call, tool, session, time.time(), owner)
         write_private(self._directory / f"{_safe(call)}.json", json.dumps(asdict(lease)))
 
     def close(self, call: str) -> None:
