@@ -176,6 +176,13 @@ class Store(Protocol):
         """
         ...
 
+    def combined(self, project: Project, observation: Observation) -> str:
+        """The id of the state that `tree` and the `named` states of an observation make together.
+
+        It is what `capture` would put into the checkpoint; nothing is captured.
+        """
+        ...
+
     def keep(self, project: Project, key: str, tree: str) -> None:
         """Hold a state under `key` (made of letters, digits, `-` and `_`) until `release`."""
         ...
