@@ -7,6 +7,7 @@ rollback needs in `recovery`, upkeep in `housekeeping`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import threading
@@ -14,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_checkpoints.books import Books
@@ -27,8 +28,9 @@ from hermes_checkpoints.errors import (
     RestoreRefused,
 )
 from hermes_checkpoints.intent import intent_of, is_sandbox
-from hermes_checkpoints.project import contains, find_project, project_at
+from hermes_checkpoints.project import contains, find_project, project_at, relative_path
 from hermes_checkpoints.records import (
+    AlreadyTaken,
     Checkpoint,
     Failed,
     Outcome,
@@ -41,6 +43,7 @@ from hermes_checkpoints.records import (
     Unchanged,
 )
 from hermes_checkpoints.registry import ToolRegistry
+from hermes_checkpoints.tickets import Ticket, Tickets
 from hermes_checkpoints.turns import Scope, Turns, new_id
 
 if TYPE_CHECKING:
@@ -63,26 +66,6 @@ def active_manager() -> CheckpointManager | None:
     return _active.get()
 
 
-@dataclass(frozen=True, slots=True)
-class _Ticket:
-    """One call between its two halves."""
-
-    uid: str
-    scope: Scope
-    tool: str
-    protected: tuple[Protected, ...]
-
-    @property
-    def outcome(self) -> Outcome:
-        """What came of it, the most telling of several projects first."""
-        outcomes = [p.outcome for p in self.protected]
-        for kind in (Failed, Skipped, Taken, Unchanged):
-            for outcome in outcomes:
-                if isinstance(outcome, kind):
-                    return outcome
-        return outcomes[0] if outcomes else Skipped("the call changes no files")
-
-
 class Guard:
     """Around one tool call: `with` or `async with`. Made by `CheckpointManager.guard`.
 
@@ -93,7 +76,7 @@ class Guard:
     def __init__(self, manager: CheckpointManager, call: ToolCall) -> None:
         self._manager = manager
         self._call = call
-        self._ticket: _Ticket | None = None
+        self._ticket: Ticket | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -177,7 +160,8 @@ class CheckpointManager:
         self._store = store
         self._store_lock = threading.Lock()
         self._rules = self._command_rules()
-        self._open: dict[tuple[str, str], _Ticket] = {}
+        self._tickets = Tickets(self.config.base_path / "store" / "calls")
+        self._open: dict[tuple[str, str], Ticket] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._calls = Calls(
             store=lambda: self.store,
@@ -290,21 +274,28 @@ class CheckpointManager:
 
         Needs a `call_id` to be ended by `after`. An id that is open or has ended does nothing.
         """
-        key = (self._turns.of(call).session, call.call_id)
+        session = self._turns.of(call).session
+        key = (session, call.call_id)
         if key in self._closed:
             return Skipped(f"call {call.call_id} has ended")
+        if key in self._open or self._tickets.has(session, call.call_id):
+            return self._open[key].outcome if key in self._open else AlreadyTaken()
         ticket = self._begin(call)
-        if ticket is not None:
-            return ticket.outcome
-        return self._open[key].outcome if key in self._open else Skipped("changes no files")
+        if ticket is None:
+            return Skipped("the call changes no files")
+        with contextlib.suppress(OSError):  # not writable: then `after` must come to this process
+            self._tickets.put(session, call.call_id, ticket)
+        return ticket.outcome
 
     def after(self, call_id: str, *, session_id: str | None = None) -> None:
         """The second half. A `call_id` that was not begun, or has ended, does nothing."""
-        ticket = self._open.get((session_id or self._turns.of().session, call_id))
+        session = session_id or self._turns.of().session
+        stored = self._tickets.take(session, call_id)
+        ticket = self._open.get((session, call_id)) or stored
         if ticket is not None:
             self._end(ticket)
 
-    def _begin(self, call: ToolCall) -> _Ticket | None:
+    def _begin(self, call: ToolCall) -> Ticket | None:
         """Protect a call; `None` where there is nothing to do or the same call is open already."""
         if not self.config.enabled or is_sandbox(call.environment):
             return None
@@ -321,7 +312,7 @@ class CheckpointManager:
                 return None
             uid = new_id()
             session_scope = Scope(scope.session, scope.turn, scope.cwd or self._cwd)
-            ticket = _Ticket(
+            ticket = Ticket(
                 uid,
                 session_scope,
                 intent.reason().removeprefix("before "),
@@ -340,7 +331,7 @@ class CheckpointManager:
             raise
         return ticket
 
-    def _end(self, ticket: _Ticket) -> None:
+    def _end(self, ticket: Ticket) -> None:
         for protected in ticket.protected:
             self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool)
         for key in [k for k, t in self._open.items() if t is ticket]:
@@ -445,7 +436,12 @@ class CheckpointManager:
     ) -> Diff:
         """From a checkpoint to the files now, secrets masked."""
         self._refuse_sandbox(environment)
-        return self.recovery.diff(self.project(directory), self.find(directory, which), paths=paths)
+        from hermes_checkpoints.comparison import compare
+
+        project = self.project(directory)
+        base = os.path.join(self.cwd, directory)
+        inside = [relative_path(project, os.path.join(base, p)) or p for p in paths]
+        return compare(self.store, self.config, project, self.find(directory, which), inside)
 
     def plan(
         self,

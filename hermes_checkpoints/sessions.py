@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["Lease", "Leases", "Owner", "Sessions", "write_private"]
+__all__ = ["Lease", "Leases", "Owner", "Sessions", "file_name", "write_private"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Sessions:
         return owner is not None and owner.alive
 
     def _file(self, session: str) -> Path:
-        return self._directory / f"{_safe(session)}.json"
+        return self._directory / f"{file_name(session)}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Leases:
         """Say that a call begins, run by a process (this one)."""
         owner = Owner.of(os.getpid() if pid is None else pid)
         lease = Lease(call, tool, session, time.time(), owner)
-        write_private(self._directory / f"{_safe(call)}.json", json.dumps(asdict(lease)))
+        write_private(self._directory / f"{file_name(call)}.json", json.dumps(asdict(lease)))
 
     def close(self, call: str) -> None:
         """Say that a call has ended."""
-        (self._directory / f"{_safe(call)}.json").unlink(missing_ok=True)
+        (self._directory / f"{file_name(call)}.json").unlink(missing_ok=True)
 
     def running(self, *, but: frozenset[str] = frozenset()) -> list[Lease]:
         """The calls that are running, oldest first, without those named in `but`.
@@ -133,7 +133,7 @@ def write_private(file: Path, text: str) -> None:
     os.replace(spare, file)
 
 
-def _safe(name: str) -> str:
+def file_name(name: str) -> str:
     """A file name for an id that may hold anything; two ids never share one."""
     if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", name):
         return name

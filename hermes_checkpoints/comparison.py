@@ -1,0 +1,57 @@
+"""What changed between a checkpoint and the files now, for people to read; secrets masked.
+
+Looks and compares; changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.excludes import is_secret_content, is_secret_name
+from hermes_checkpoints.records import Change, Checkpoint, Project
+from hermes_checkpoints.stores.base import Diff, Store
+
+__all__ = ["compare"]
+
+_HEAD = 4096  # a file whose header makes it a secret is small; a longer one is not looked into
+
+
+def compare(
+    store: Store, config: Config, project: Project, checkpoint: Checkpoint, paths: Sequence[str]
+) -> Diff:
+    """From a checkpoint to the files now, lines added since shown as `+`.
+
+    `paths` (relative to the project) are files or directories to look at, all if empty. A path that
+    one side could not hold is left out: its absence there says nothing.
+    """
+    with store.lock(project):
+        seen = store.observe(project, config.capture_rules, named=checkpoint.named)
+        now = store.combined(project, seen)
+    gaps = (*seen.gaps, *(checkpoint.gaps or ()))
+    changes = [
+        c
+        for c in store.changes(project, checkpoint.tree, now)
+        if not any(g.covers(c.path) for g in gaps) and _selected(c.path, paths)
+    ]
+    secret = [c.path for c in changes if _is_secret(store, project, c)]
+    shown = [c.path for c in changes if c.path not in set(secret)]
+    diff = store.diff(project, checkpoint.tree, now, shown) if shown else Diff(b"", b"")
+    lines = b"".join(b" %s | content masked (secret)\n" % _bytes(path) for path in secret)
+    return Diff(diff.stat + lines, diff.patch)
+
+
+def _selected(path: str, paths: Iterable[str]) -> bool:
+    chosen = [p.rstrip("/") for p in paths]
+    return not chosen or any(path == p or p == "." or path.startswith(p + "/") for p in chosen)
+
+
+def _is_secret(store: Store, project: Project, change: Change) -> bool:
+    if is_secret_name(change.path):
+        return True
+    sides = [s.content for s in (change.old, change.new) if s and not s.is_gitlink]
+    return any(len(d) <= _HEAD and is_secret_content(d) for d in store.read(project, sides))
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
