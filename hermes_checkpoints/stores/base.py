@@ -34,8 +34,12 @@ symbolic links, any name the store can hold; a name it can't hold is a gap.
 
 *Gaps, not failures.* What cannot or must not be read becomes a `Gap` of the observation: too
 large (never opened), unreadable, secret, special, a nested repository, vanished while it was
-read. An observation fails only when nothing at all can be recorded. A path in a gap is *unknown*,
-never absent: `changes` between two states must not be read as deletion where a gap covers it.
+read. A nested repository also has an entry of mode `GITLINK` in the state, so that a state tells
+by itself where one was. `capture` adds ` [nested git repos not captured: a, b, c (+2)]` to the
+reason for those among the gaps of the observation; a caller that captures them otherwise takes
+their gaps out first. An observation fails only when nothing at all can be recorded. A path in a
+gap is *unknown*, never absent: `changes` between two states must not be read as deletion where a
+gap covers it.
 
 *Remote stores* set `remote = True`; the manager then never sends secrets, even when named.
 
@@ -52,9 +56,10 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from hermes_checkpoints.excludes import CaptureRules
-from hermes_checkpoints.records import Change, Checkpoint, FileState, Gap, Project
+from hermes_checkpoints.records import Change, Checkpoint, FileState, Gap, Project, content_id
 
 __all__ = [
+    "NESTED_CONTENT",
     "Diff",
     "Observation",
     "Problem",
@@ -63,6 +68,10 @@ __all__ = [
     "StoreSize",
     "Upkeep",
 ]
+
+
+NESTED_CONTENT = content_id(b"a nested git repository\n")
+"""The content of a `GITLINK` entry: one constant, as a nested repository is never looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,11 @@ class Upkeep:
     why_not: str = ""
 
 
+# `list` names a method of `Store`, so type checkers take it for that inside the class.
+Records = list[ProjectRecord]
+Problems = list[Problem]
+
+
 @runtime_checkable
 class Store(Protocol):
     """Where checkpoints live. The module's text is the contract; each method adds its own."""
@@ -180,6 +194,14 @@ class Store(Protocol):
         """The id of the state that `tree` and the `named` states of an observation make together.
 
         It is what `capture` would put into the checkpoint; nothing is captured.
+        """
+        ...
+
+    def ignored(self, project: Project, tree: str, paths: Iterable[str]) -> set[str]:
+        """Which paths the ignore files *in this state* (`.gitignore` at any depth) leave out.
+
+        `paths` are files, which need not be in the state; a rule on a directory above counts.
+        Asks neither the file system nor default excludes, and does not care what is tracked.
         """
         ...
 
