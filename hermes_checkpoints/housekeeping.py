@@ -1,0 +1,440 @@
+"""Housekeeping: retention, the caps, orphans and status of one store.
+
+Owns when and what is dropped; `retention` decides which, the store gives the space back.
+Nothing heavier than a list and a drop happens in `trim`, which runs beside a tool call; all else
+runs from `prune`, or in the background of a start-up. Never creates a store.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hermes_checkpoints.books import Books
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
+from hermes_checkpoints.failures import Failures
+from hermes_checkpoints.records import (
+    Archive,
+    Drop,
+    DropReason,
+    Failure,
+    Presence,
+    Project,
+    ProjectStatus,
+    PruneResult,
+    Status,
+)
+from hermes_checkpoints.retention import History, Limits, plan_retention, surplus
+from hermes_checkpoints.sessions import write_private
+from hermes_checkpoints.stores.base import ProjectRecord, Store
+from hermes_checkpoints.whereabouts import look_for, place_of, read_place, write_place
+
+__all__ = ["Housekeeping", "PruneResult", "Status"]
+
+_log = logging.getLogger(__name__)
+_MB = 1 << 20
+_ARCHIVE_NAME = re.compile(r"legacy-(\d{8}-\d{6})")
+
+
+class Housekeeping:
+    """Retention and status of the store of one base directory. Thread-safe.
+
+    `store` opens the store, or gives the one that is open; it is called only where there is one.
+    `clock` gives seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        books: Books,
+        config: Config,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._open_store = store
+        self._books = books
+        self._config = config
+        self._clock = clock
+        self._base = config.base_path
+        self._failures = Failures(books, self._base / "store")
+
+    @property
+    def _store(self) -> Store:
+        return self._open_store()
+
+    # ------------------------------------------------------------------ beside a tool call
+
+    def trim(self, project: Project) -> tuple[str, ...]:
+        """After a capture: drop what is beyond `max_snapshots`, and note where the project lies.
+
+        Returns the ids dropped. Raises `StoreError` as the store does.
+        """
+        ids = surplus(self._store.list(project), self._config.max_snapshots)
+        if ids:
+            self._store.drop(project, ids)
+        self._failures.clear(project)
+        self._note_place(project)
+        return ids
+
+    def note_failure(self, project: Project, why: str) -> None:
+        """Keep for `status` that no checkpoint of a project could be taken. Never raises."""
+        self._failures.note(project, Failure(self._clock(), why))
+
+    def _note_place(self, project: Project) -> None:
+        parent = place_of(os.path.dirname(project.root))
+        if parent is not None:
+            with suppress(OSError):  # evidence for a later sweep; without it nothing is deleted
+                write_place(self._place_file(project), parent)
+
+    def _place_file(self, project: Project) -> Path:
+        return self._books.of(project).directory / "parent.json"
+
+    # ------------------------------------------------------------------ the sweep
+
+    def prune(
+        self,
+        *,
+        retention_days: float | None = None,
+        max_total_size_mb: float | None = None,
+        delete_orphans: bool = False,
+        dry_run: bool = False,
+        full: bool = True,
+    ) -> PruneResult:
+        """Apply retention and both caps now, and reclaim.
+
+        `None` stands for the configuration's value, 0 for no limit. `full` waits for running
+        captures and reclaims at once; without it, what was dropped less than an hour ago may take
+        its room a little longer.
+        """
+        config = self._config
+        days = config.retention_days if retention_days is None else retention_days
+        cap = config.max_total_size_mb if max_total_size_mb is None else max_total_size_mb
+        limits = Limits(config.max_snapshots, int(cap * _MB), days, delete_orphans)
+        archives = tuple(a for a in self.archives() if self._is_stale(a, days))
+        if not self.has_store:
+            failed = () if dry_run else self._delete_archives(archives)
+            return PruneResult(dry_run, archives=archives, failed=failed)
+        return self._sweep(limits, archives, dry_run=dry_run, full=full)
+
+    def _sweep(
+        self, limits: Limits, archives: tuple[Archive, ...], *, dry_run: bool, full: bool
+    ) -> PruneResult:
+        projects = self._projects()
+        histories, failed = self._histories(projects)
+        before = self._store.size().store
+        planned = plan_retention(
+            histories,
+            limits,
+            self._clock(),
+            size_after=lambda drops: before - self._store.would_free(drops),
+        )
+        after, still_over = planned.size, planned.still_over
+        drops = planned.drops
+        if not dry_run:
+            drops, more = self._drop(planned.drops)
+            failed += [*more, *self._delete_archives(archives)]
+            upkeep = self._store.compact(full=full)
+            after = self._store.size().store
+            if limits.max_total_bytes and after > limits.max_total_bytes:
+                still_over = still_over or upkeep.why_not or "some of its room is still in use"
+        ended = {d.project.id for d in drops if d.whole}
+        left = tuple(
+            p for p in projects if p.presence is not Presence.LIVE and p.project.id not in ended
+        )
+        return PruneResult(dry_run, drops, archives, left, before, after, still_over, tuple(failed))
+
+    def _histories(
+        self, projects: Sequence[ProjectStatus]
+    ) -> tuple[list[History], list[tuple[str, str]]]:
+        found, failed = [], []
+        for p in projects:
+            try:
+                checkpoints = tuple(self._store.list(p.project))
+            except StoreError as error:  # one damaged project does not keep the others from upkeep
+                failed.append((p.project.root, str(error)))
+                continue
+            found.append(History(p.project, checkpoints, p.last_touch, p.presence))
+        return found, failed
+
+    def _drop(self, drops: Sequence[Drop]) -> tuple[tuple[Drop, ...], list[tuple[str, str]]]:
+        done, failed = [], []
+        for drop in drops:
+            try:
+                if self._drop_one(drop):
+                    done.append(drop)
+            except (CheckpointError, OSError) as error:
+                failed.append((drop.project.root, str(error)))
+        return tuple(done), failed
+
+    def _drop_one(self, drop: Drop) -> bool:
+        with self._store.lock(drop.project):
+            if not drop.whole:
+                self._store.drop(drop.project, drop.checkpoints)
+                return True
+            # Under the lock: what came since the plan was made is not what the plan judged.
+            present = {c.id for c in self._store.list(drop.project)}
+            if not present <= set(drop.checkpoints) or self._in_use(drop.project):
+                return False
+            self._store.forget(drop.project)
+            self._books.of(drop.project).remove()
+            return True
+
+    def _in_use(self, project: Project) -> bool:
+        book = self._books.of(project)
+        return book.journal_file.exists() or bool(book.leases.running())
+
+    # ------------------------------------------------------------------ at start-up
+
+    def start_up(self) -> threading.Thread | None:
+        """Sweep in the background, if `auto_prune` is on and the marker is old enough.
+
+        Takes orphans only where the configuration says so. Returns the thread, if one began.
+        """
+        if not self._config.auto_prune or not self._is_due():
+            return None
+        # The marker comes first: of two processes that start together, one sweeps.
+        try:
+            write_private(self._marker, f"{self._clock()}\n")
+        except OSError as error:
+            _log.debug("no sweep: the marker cannot be written (%s)", error)
+            return None
+        thread = threading.Thread(target=self._sweep_quietly, name="checkpoints-sweep", daemon=True)
+        thread.start()
+        return thread
+
+    def _sweep_quietly(self) -> None:
+        try:
+            self.prune(delete_orphans=self._config.orphans_go, full=False)
+        except Exception as error:  # noqa: BLE001  promise: a host's start never fails for a sweep
+            _log.debug("the sweep at start-up failed: %s", error, exc_info=True)
+
+    def _is_due(self) -> bool:
+        if not self.has_store and not self.archives():
+            return False
+        try:
+            last = float(self._marker.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return True
+        since = self._clock() - last
+        return since < 0 or since >= self._config.min_interval_hours * 3600
+
+    @property
+    def _marker(self) -> Path:
+        return self._base / ".last_prune"
+
+    # ------------------------------------------------------------------ status
+
+    @property
+    def has_store(self) -> bool:
+        """Whether anything was ever stored here; asked before whatever could create a store."""
+        return (self._base / "store").is_dir()
+
+    def status(self) -> Status:
+        """What the store holds and what is wrong. Never raises for a damaged store."""
+        problems = list(self._base_problems())
+        projects: list[ProjectStatus] = []
+        total = store = 0
+        if self.has_store:
+            try:
+                size = self._store.size()
+                total, store = size.total, size.store
+                projects = self._projects()
+            except StoreError as error:
+                problems.append(_with_hint(error))
+        archives = tuple(self.archives())
+        problems += self._failures.of_others({p.project.id for p in projects})
+        return Status(
+            base=str(self._base),
+            enabled=self._config.enabled,
+            total=total or store + sum(a.size for a in archives),
+            store=store,
+            cap=self._config.max_total_bytes,
+            projects=tuple(sorted(projects, key=lambda p: -p.last_touch)),
+            archives=archives,
+            problems=tuple(problems),
+        )
+
+    def moved_from(self, project: Project) -> Project | None:
+        """The project whose directory this one is, moved: same device and inode, old place empty.
+
+        Looked for only when `project` has no checkpoints.
+        """
+        here = place_of(project.root) if self.has_store else None
+        if here is None:
+            return None
+        for record in self._store.projects():
+            same = (record.device, record.inode) == (here.device, here.inode)
+            if same and record.project.id != project.id and not os.path.exists(record.project.root):
+                return record.project
+        return None
+
+    def _projects(self) -> list[ProjectStatus]:
+        return [self._status_of(record) for record in self._store.projects()]
+
+    def _status_of(self, record: ProjectRecord) -> ProjectStatus:
+        project = record.project
+        parent = read_place(self._place_file(project))
+        presence, why = look_for(project.root, parent, record.device)
+        return ProjectStatus(
+            project=project,
+            checkpoints=record.checkpoints,
+            last_touch=record.last_touch,
+            presence=presence,
+            why=why,
+            problem=record.problem,
+            failure=self._failures.of(project),
+        )
+
+    def _base_problems(self) -> Iterator[str]:
+        store = self._base / "store"
+        if store.exists() and not store.is_dir():
+            yield f"{store} is not a directory, so no checkpoint can be taken; move it away"
+        elif store.is_dir() and not os.access(store, os.W_OK):
+            yield f"{store} cannot be written to, so no checkpoint can be taken"
+        elif store.is_dir() and os.name == "posix" and stat.S_IMODE(store.stat().st_mode) & 0o077:
+            private = stat.S_IMODE(self._base.stat().st_mode) & 0o077 == 0
+            if not private:
+                yield f"{store} can be read by other users; chmod 700 {self._base} keeps them out"
+
+    # ------------------------------------------------------------------ archives
+
+    def archives(self) -> list[Archive]:
+        """The `legacy-*` archives, oldest first."""
+        try:
+            found = [p for p in self._base.iterdir() if _is_archive(p)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [Archive(p.name, _size_of(p)) for p in sorted(found)]
+
+    def clear_archives(self, *, dry_run: bool = False) -> PruneResult:
+        """Delete all `legacy-*` archives and nothing else."""
+        archives = tuple(self.archives())
+        failed = () if dry_run else self._delete_archives(archives)
+        size = self._store.size().store if self.has_store else 0
+        return PruneResult(dry_run, archives=archives, before=size, after=size, failed=failed)
+
+    def _is_stale(self, archive: Archive, days: float) -> bool:
+        return bool(days) and self._clock() - _made_at(self._base / archive.name) > days * 86400
+
+    def _delete_archives(self, archives: Sequence[Archive]) -> tuple[tuple[str, str], ...]:
+        stayed = [(a.name, remove_tree(self._base / a.name)) for a in archives]
+        return tuple((name, why) for name, why in stayed if why)
+
+    # ------------------------------------------------------------------ at a person's wish
+
+    def clear(self) -> PruneResult:
+        """Delete every checkpoint of every project, all records and all archives."""
+        status = self.status()
+        drops = tuple(Drop(p.project, (), DropReason.ASKED, whole=True) for p in status.projects)
+        failed: list[tuple[str, str]] = []
+        if self.has_store:
+            try:
+                self._store.clear()
+            except StoreError as error:
+                failed.append((str(self._base / "store"), _with_hint(error)))
+            else:
+                failed += self._clear_records()
+        failed += self._delete_archives(status.archives)
+        self._marker.unlink(missing_ok=True)
+        after = self._store.size().store if self.has_store else 0
+        return PruneResult(
+            False, drops, status.archives, (), status.store, after, failed=tuple(failed)
+        )
+
+    def _clear_records(self) -> list[tuple[str, str]]:
+        stayed = []
+        for name in ("ledgers", "sessions"):
+            directory = self._base / "store" / name
+            if directory.exists() and (why := remove_tree(directory)):
+                stayed.append((str(directory), why))
+        return stayed
+
+    def forget_path(self, project: Project, path: str) -> Mapping[str, str]:
+        """Remove a path from every checkpoint of a project, and give its room back.
+
+        Returns old id -> new id of each checkpoint that held it.
+        """
+        with self._store.lock(project):
+            if self._in_use(project):
+                raise StoreBusy(
+                    f"{project.root} is in use, so nothing was forgotten",
+                    hint="try again when no tool and no rollback is running there",
+                )
+            ids = self._store.forget_path(project, path)
+            ledger = self._books.of(project).ledger
+            if ledger.exists:
+                prefix = path.rstrip("/") + "/"
+                entries = ledger.entries()
+                ledger.rewrite(
+                    e for e in entries if e.path != path and not e.path.startswith(prefix)
+                )
+        self._store.compact(full=True)
+        return ids
+
+    def relink(self, old: Project, new: Project) -> None:
+        """Give the checkpoints and records of a moved project to its new place."""
+        source, target = self._books.of(old).directory, self._books.of(new).directory
+        first, second = sorted((old, new), key=lambda p: p.id)
+        with self._store.lock(first), self._store.lock(second):
+            self._store.relink(old, new)
+            if source.is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+                os.replace(source, target)
+        self._note_place(new)
+
+
+def remove_tree(directory: Path) -> str:
+    """Delete a directory with all in it; why it could not be, or an empty string.
+
+    git makes its objects read-only, which keeps some systems from deleting them.
+    """
+    with suppress(OSError):
+        shutil.rmtree(directory)
+        return ""
+    for path, _, files in os.walk(directory):
+        for name in (path, *(os.path.join(path, f) for f in files)):
+            with suppress(OSError):
+                if not os.path.islink(name):
+                    os.chmod(name, stat.S_IMODE(os.lstat(name).st_mode) | stat.S_IRWXU)
+    try:
+        shutil.rmtree(directory)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _is_archive(path: Path) -> bool:
+    return path.name.startswith("legacy-") and path.is_dir() and not path.is_symlink()
+
+
+def _made_at(archive: Path) -> float:
+    """When an archive was moved aside: by its name, else by its own time."""
+    if match := _ARCHIVE_NAME.fullmatch(archive.name):
+        with suppress(ValueError, OverflowError):
+            return time.mktime(time.strptime(match[1], "%Y%m%d-%H%M%S"))
+    try:
+        return archive.lstat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _size_of(directory: Path) -> int:
+    total = 0
+    for path, _, files in os.walk(directory):
+        for name in files:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(path, name)).st_size
+    return total
+
+
+def _with_hint(error: CheckpointError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
