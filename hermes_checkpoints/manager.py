@@ -71,17 +71,14 @@ class Guard:
 
     Entering protects (off the event loop in `async with`), leaving records what the call changed;
     an exception of the call passes through. Entering raises only with `on_failure: block`.
+    `outcome` tells what came of the protection.
     """
 
     def __init__(self, manager: CheckpointManager, call: ToolCall) -> None:
         self._manager = manager
         self._call = call
         self._ticket: Ticket | None = None
-
-    @property
-    def outcome(self) -> Outcome:
-        """What came of the protection."""
-        return self._ticket.outcome if self._ticket else Skipped("the call changes no files")
+        self.outcome: Outcome = Skipped("the call changes no files")
 
     def __enter__(self) -> Guard:
         self._begin()
@@ -109,6 +106,8 @@ class Guard:
 
     def _begin(self) -> None:
         self._ticket = self._manager._begin(self._call)
+        if self._ticket is not None:
+            self.outcome = self._ticket.outcome
 
     def _end(self) -> None:
         ticket, self._ticket = self._ticket, None
@@ -150,7 +149,7 @@ class CheckpointManager:
     ) -> None:
         self.config = config or Config()
         self.session_id = session_id or new_id()
-        self.registry = registry or ToolRegistry(unknown=self.config.unknown_tools)
+        self.registry = registry or ToolRegistry()
         self.books = Books(self.config.base_path)
         self.on_rollback = on_rollback
         self._cwd = os.path.abspath(cwd) if cwd is not None else None
@@ -304,7 +303,7 @@ class CheckpointManager:
         if call.call_id and key in self._open:
             return None
         try:
-            resolved = self.registry.resolve(call)
+            resolved = self.registry.resolve(call, unknown_tools=self.config.unknown_tools)
             cwd = os.path.join(scope.cwd or self.cwd, os.path.expanduser(resolved.cwd or ""))
             parser = self.config.parser
             intent = intent_of(resolved, os.path.normpath(cwd), rules=self._rules, parser=parser)

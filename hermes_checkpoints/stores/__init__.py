@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from hermes_checkpoints.errors import ConfigError
@@ -16,35 +17,37 @@ if TYPE_CHECKING:
 __all__ = ["known_stores", "open_store"]
 
 _GROUP = "hermes_checkpoints.stores"
+# Found without entry points, which take a walk over every installed distribution.
+_OWN = {
+    "git": "hermes_checkpoints.stores.git",
+    "memory": "hermes_checkpoints.stores.memory",
+}
 
 
-def known_stores() -> dict[str, Callable[[Config], Store]]:
-    """Every registered store: name -> a callable that opens it. Loads none but the built-in."""
-    from hermes_checkpoints.stores.git import open_store as git
-    from hermes_checkpoints.stores.memory import open_store as memory
-
-    found: dict[str, Callable[[Config], Store]] = {"git": git, "memory": memory}
-    for point in entry_points(group=_GROUP):
-        if point.name not in found:
-            found[point.name] = _loader(point.load)
-    return found
+def known_stores() -> tuple[str, ...]:
+    """The names of all registered stores, sorted. Loads none."""
+    return tuple(sorted({*_OWN, *(point.name for point in _registered())}))
 
 
 def open_store(config: Config) -> Store:
     """The store that `config.store` names. Raises `ConfigError` listing the known ones."""
-    if config.store == "git":  # the common case needs no look at entry points
-        from hermes_checkpoints.stores.git import open_store as git
-
-        return git(config)
-    known = known_stores()
-    if config.store not in known:
-        names = ", ".join(sorted(known))
-        raise ConfigError(
-            f"checkpoints.store: there is no store named {config.store!r}; known are {names}",
-            hint="install the package that registers it, or choose one of those",
-        )
-    return known[config.store](config)
+    return _opener(config.store)(config)
 
 
-def _loader(load: Callable[[], Callable[[Config], Store]]) -> Callable[[Config], Store]:
-    return lambda config: load()(config)
+def _opener(name: str) -> Callable[[Config], Store]:
+    if name in _OWN:
+        opener: Callable[[Config], Store] = import_module(_OWN[name]).open_store
+        return opener
+    for point in _registered():
+        if point.name == name:
+            opener = point.load()
+            return opener
+    raise ConfigError(
+        f"checkpoints.store: there is no store named {name!r}; "
+        f"known are {', '.join(known_stores())}",
+        hint="install the package that registers it, or choose one of those",
+    )
+
+
+def _registered() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=_GROUP))
