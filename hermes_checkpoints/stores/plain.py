@@ -220,7 +220,7 @@ class PlainStore:
         found = [row.checkpoint for row in self._rows(self._document(project))]
         return [
             self._counted(project, one, before)
-            for one, before in zip(found, [*found[1:], None], strict=True)
+            for one, before in zip(found, [*found, None][1:], strict=True)
         ]
 
     def get(self, project: Project, checkpoint_id: str) -> Checkpoint:
