@@ -37,6 +37,7 @@ __all__ = [
     "SLASH",
     "Words",
     "age",
+    "chat_only",
     "checkpoint_line",
     "clear_question",
     "complaint",
@@ -262,7 +263,7 @@ def cut_diff(
         text += [
             "",
             f"… {_count(len(patch) - len(cut), 'more line')}. "
-            f"All of it: {words.upkeep} diff {checkpoint.short_id} --full",
+            f"All of it: {words.upkeep} diff {checkpoint.short_id}",
         ]
     return "\n".join(text).strip("\n")
 
@@ -380,6 +381,12 @@ def _upshot(it: Report, words: Words) -> str:
     else:
         back = f"`{words.verb} undo` brings the state before back"
     return f"{', '.join(counts)}; {back}."
+
+
+def chat_only(checkpoint: Checkpoint, turns: int) -> str:
+    """That the chat goes back and the files stay."""
+    dropped = _count(turns, "turn")
+    return f"The chat goes back {dropped}, to before {_named(checkpoint)}; no file was changed."
 
 
 # --------------------------------------------------------------------------- trouble
