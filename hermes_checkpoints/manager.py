@@ -6,7 +6,6 @@ rollback needs in `recovery`, upkeep in `housekeeping`.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -90,6 +89,8 @@ class Guard:
         self._end()
 
     async def __aenter__(self) -> Guard:
+        import asyncio  # 60 ms that a hook's process does not have
+
         beginning = asyncio.ensure_future(asyncio.to_thread(self._begin))
         try:
             await asyncio.shield(beginning)
@@ -101,6 +102,8 @@ class Guard:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
+        import asyncio
+
         self._own(add=False)
         await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._end)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,7 +35,7 @@ _scope: ContextVar[Scope | None] = ContextVar("hermes_checkpoints_scope", defaul
 
 def new_id() -> str:
     """A new id for a turn, session or call."""
-    return uuid.uuid4().hex[:12]
+    return os.urandom(6).hex()
 
 
 class Turns:
