@@ -24,6 +24,7 @@ from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
 from hermes_checkpoints.failures import Failures
 from hermes_checkpoints.records import (
     Archive,
+    Checkpoint,
     Drop,
     DropReason,
     Failure,
@@ -331,24 +332,33 @@ class Housekeeping:
 
     # ------------------------------------------------------------------ at a person's wish
 
-    def clear(self) -> PruneResult:
+    def clear(self, *, dry_run: bool = False) -> PruneResult:
         """Delete every checkpoint of every project, all records and all archives."""
         status = self.status()
         drops = tuple(Drop(p.project, (), DropReason.ASKED, whole=True) for p in status.projects)
-        failed: list[tuple[str, str]] = []
-        if self.has_store:
-            try:
-                self._store.clear()
-            except StoreError as error:
-                failed.append((str(self._base / "store"), _with_hint(error)))
-            else:
-                failed += self._clear_records()
-        failed += self._delete_archives(status.archives)
-        self._marker.unlink(missing_ok=True)
+        if dry_run:
+            return PruneResult(True, drops, status.archives, before=status.store)
+        failed = [*self._clear_store(), *self._delete_archives(status.archives)]
+        with suppress(OSError):
+            self._marker.unlink(missing_ok=True)
         after = self._store.size().store if self.has_store else 0
         return PruneResult(
-            False, drops, status.archives, (), status.store, after, failed=tuple(failed)
+            False,
+            drops,
+            status.archives,
+            before=status.store,
+            after=after,
+            failed=tuple(failed),
         )
+
+    def _clear_store(self) -> list[tuple[str, str]]:
+        if not self.has_store:
+            return []
+        try:
+            self._store.clear()
+        except StoreError as error:
+            return [(str(self._base / "store"), _with_hint(error))]
+        return self._clear_records()
 
     def _clear_records(self) -> list[tuple[str, str]]:
         stayed = []
@@ -357,6 +367,18 @@ class Housekeeping:
             if directory.exists() and (why := remove_tree(directory)):
                 stayed.append((str(directory), why))
         return stayed
+
+    def holders(self, project: Project, path: str) -> list[Checkpoint]:
+        """The checkpoints that hold a path, or anything below it."""
+        prefix = path.rstrip("/") + "/"
+        return [
+            c
+            for c in self._store.list(project)
+            if any(
+                p == path or p.startswith(prefix)
+                for p in (*self._store.entries(project, c.tree), *(v for v, _ in c.versions))
+            )
+        ]
 
     def forget_path(self, project: Project, path: str) -> Mapping[str, str]:
         """Remove a path from every checkpoint of a project, and give its room back.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_checkpoints.errors import CheckpointError
@@ -19,16 +19,21 @@ from hermes_checkpoints.records import (
     Drop,
     DropReason,
     Explanation,
+    Failed,
     Gap,
     GapReason,
+    Outcome,
     Plan,
     Presence,
     Project,
     ProjectStatus,
     PruneResult,
     Report,
+    Skipped,
     Status,
     StepKind,
+    Taken,
+    Unchanged,
 )
 from hermes_checkpoints.shell.effects import Effects
 from hermes_checkpoints.stores.base import Diff, Problem
@@ -44,12 +49,17 @@ __all__ = [
     "cut_diff",
     "effects",
     "explanation",
+    "forgotten",
+    "holders",
     "listing",
     "names",
     "no_checkpoints",
+    "orphans",
+    "outcome",
     "plan",
     "problems",
     "prune_result",
+    "relinked",
     "report",
     "safe",
     "sentence",
@@ -519,6 +529,50 @@ def clear_question(it: Status, *, legacy_only: bool = False) -> str:
         f"  {_count(p.checkpoints, 'checkpoint')} of {safe(p.project.root)}" for p in it.projects
     ]
     return "\n".join([*lines, *archives])
+
+
+def orphans(found: Sequence[ProjectStatus]) -> str:
+    """Projects whose directory was deleted, before a sweep takes their checkpoints."""
+    lines = [
+        f"  {safe(p.project.root)}  ({_count(p.checkpoints, 'checkpoint')}; {safe(p.why)})"
+        for p in found
+    ]
+    return "\n".join([f"{_count(len(found), 'project')} whose directory was deleted:", *lines])
+
+
+def holders(path: str, found: Sequence[Checkpoint]) -> str:
+    """The checkpoints from which a path would be removed."""
+    if not found:
+        return f"No checkpoint holds {safe(path)}."
+    lines = [f"  {checkpoint_line(c)}" for c in found]
+    count = _count(len(found), "checkpoint")
+    return "\n".join([f"{safe(path)} would be removed for good from {count}:", *lines])
+
+
+def forgotten(path: str, ids: Mapping[str, str]) -> str:
+    """That a path is gone, and which checkpoints have new ids."""
+    lines = [f"  {old[:12]} → {new[:12]}" for old, new in ids.items()]
+    count = _count(len(ids), "checkpoint")
+    return "\n".join([f"{safe(path)} is gone from {count}, whose ids are new:", *lines])
+
+
+def relinked(old: Project, new: Project) -> str:
+    """That a moved project has its checkpoints again."""
+    return f"The checkpoints of {safe(old.root)} are those of {safe(new.root)} now."
+
+
+def outcome(it: Outcome) -> str:
+    """What asking for a checkpoint came to."""
+    if isinstance(it, Taken):
+        return f"Taken: {checkpoint_line(it.checkpoint)}"
+    if isinstance(it, Failed):
+        return complaint(it.error)
+    if isinstance(it, Skipped):
+        return sentence(safe(it.why))
+    held = f": {checkpoint_line(it.checkpoint)}" if it.checkpoint else ""
+    if isinstance(it, Unchanged):
+        return f"Nothing changed since the newest checkpoint{held or '.'}"
+    return f"This turn has its checkpoint{held or '.'}"
 
 
 def problems(found: Sequence[Problem], words: Words = SLASH) -> str:
