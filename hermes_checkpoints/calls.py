@@ -297,28 +297,38 @@ class Calls:
 
     # ------------------------------------------------------------------ after
 
-    def attribute(self, protected: Protected, scope: Scope, call: str, tool: str) -> None:
-        """Record in the ledger what changed since a call was protected. Never raises."""
+    def attribute(
+        self, protected: Protected, scope: Scope, call: str, tool: str, *, record: bool = True
+    ) -> None:
+        """Record in the ledger what changed since a call was protected. Never raises.
 
-        def record(store: Store) -> Outcome:
-            if protected.before is not None:
+        Without `record` the call is only forgotten: it never ran, or nobody saw its end.
+        """
+
+        def end(store: Store) -> Outcome:
+            if protected.before is not None and record:
                 self._attribute(store, protected.before, scope, call, tool)
+            if protected.before is not None and protected.before.tree:
+                store.release(protected.project, call)
             return AlreadyTaken()
 
         try:
-            self._try(protected.project, record)
+            self._try(protected.project, end)
         finally:
             with contextlib.suppress(OSError):
                 self.books.of(protected.project).leases.close(call)
 
     def end_session(self, session: str) -> None:
-        """Say that a session has ended."""
-        if session in self._sessions:
-            self.books.sessions.end(session)
-            self._sessions.discard(session)
+        """Say that a session has ended, whichever process began it."""
+        self.books.sessions.end(session)
+        self._sessions.discard(session)
+
+    def began(self, session: str) -> bool:
+        """Whether this process has protected a call of a session."""
+        return session in self._sessions
 
     def _attribute(self, store: Store, before: Before, scope: Scope, call: str, tool: str) -> None:
-        project, ledger = before.project, self.books.of(before.project).ledger
+        ledger = self.books.of(before.project).ledger
         changed = self._changed(store, before, scope)
         mine = _unclaimed(ledger.entries()[before.mark :], changed)
         stamp = Entry(
@@ -339,8 +349,6 @@ class Calls:
                 for path, (old, new) in mine.items()
             ]
         )
-        if before.tree:
-            store.release(project, call)
 
     def _changed(self, store: Store, before: Before, scope: Scope) -> _Changed:
         """What differs now from before the call. A path unknown then or now is left out."""

@@ -297,6 +297,18 @@ class CheckpointManager:
         if ticket is not None:
             self._end(ticket)
 
+    def settle(self, session_id: str | None = None, *, record: bool = False) -> None:
+        """End what calls of a session are left without an `after`: denied, cut off, failed unsaid.
+
+        What changed since they began counts as theirs only with `record`; else a person may have
+        done it.
+        """
+        session = session_id or self._turns.of().session
+        left = {t.uid: t for t in self._tickets.take_all(session)}
+        left.update((t.uid, t) for (s, _), t in self._open.items() if s == session)
+        for ticket in left.values():
+            self._end(ticket, record=record)
+
     def _begin(self, call: ToolCall) -> Ticket | None:
         """Protect a call; `None` where there is nothing to do or the same call is open already."""
         if not self.config.enabled or is_sandbox(call.environment):
@@ -333,9 +345,9 @@ class CheckpointManager:
             raise
         return ticket
 
-    def _end(self, ticket: Ticket) -> None:
+    def _end(self, ticket: Ticket, *, record: bool = True) -> None:
         for protected in ticket.protected:
-            self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool)
+            self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool, record=record)
         for key in [k for k, t in self._open.items() if t is ticket]:
             del self._open[key]
             self._closed[key] = None
@@ -566,7 +578,8 @@ class CheckpointManager:
 
     def close(self) -> None:
         """End the session; finish what is due."""
-        self._calls.end_session(self.session_id)
+        if self._calls.began(self.session_id):
+            self._calls.end_session(self.session_id)
         if self._store is not None:
             self._store.close()
 

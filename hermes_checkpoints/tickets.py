@@ -59,18 +59,41 @@ class Tickets:
     def take(self, session: str, call: str) -> Ticket | None:
         """The ticket of a call, which is then gone; `None` if there is none that can be read."""
         file = self._file(session, call)
+        ticket = _read(file)
         try:
-            text = file.read_text(encoding="utf-8", errors="surrogatepass")
-            file.unlink()
-            return _load(json.loads(text))
-        except (OSError, ValueError, KeyError, TypeError):
+            file.unlink()  # of two that take the same ticket, one gets it
+        except OSError:
             return None
+        return ticket
+
+    def take_all(self, session: str) -> list[Ticket]:
+        """The tickets of a session's calls that have not ended, which are then gone."""
+        found = []
+        for file in self._files():
+            ticket = _read(file)
+            if ticket is not None and ticket.scope.session == session:
+                file.unlink(missing_ok=True)
+                found.append(ticket)
+        return found
 
     def has(self, session: str, call: str) -> bool:
         return self._file(session, call).exists()
 
     def _file(self, session: str, call: str) -> Path:
         return self._directory / f"{file_name(session + ' ' + call)}.json"
+
+    def _files(self) -> list[Path]:
+        try:
+            return sorted(f for f in self._directory.iterdir() if f.suffix == ".json")
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+def _read(file: Path) -> Ticket | None:
+    try:
+        return _load(json.loads(file.read_text(encoding="utf-8", errors="surrogatepass")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _dump(ticket: Ticket) -> dict[str, Any]:
