@@ -103,7 +103,7 @@ class Calls:
     store: Callable[[], Store]
     books: Books
     config: Config
-    notice: Callable[[Project, str, str], None]
+    notice: Callable[[Project | None, str, str], None]
     taken: Callable[[Project], None]
     owner_pid: int | None = None
     clock: Callable[[], float] = time.monotonic

@@ -158,6 +158,7 @@ class CheckpointManager:
         self._cwd = os.path.abspath(cwd) if cwd is not None else None
         self._on_notice = on_notice
         self._notices: set[tuple[str, str]] = set()
+        self._notice_lock = threading.Lock()
         self._turns = Turns(self.session_id)
         self._store = store
         self._store_lock = threading.Lock()
@@ -333,7 +334,7 @@ class CheckpointManager:
                 tuple(self._calls.protect(intent, session_scope, uid)),
             )
         except Exception as error:  # noqa: BLE001  # the tool must run whatever happens here
-            _log.debug("could not protect a call of %s", call.name, exc_info=error)
+            self._notice(None, f"call {call.name}", f"{call.name} runs unprotected: {error}")
             self._blocked(call, [str(error)])
             return None
         if call.call_id:
@@ -588,13 +589,15 @@ class CheckpointManager:
     def _trim(self, project: Project) -> None:
         self.housekeeping.trim(project)
 
-    def _notice(self, project: Project, kind: str, text: str) -> None:
-        if kind == "failed":
+    def _notice(self, project: Project | None, kind: str, text: str) -> None:
+        """Tell the host that protection is off or limited, once per project and kind."""
+        if kind == "failed" and project is not None:
             self.housekeeping.note_failure(project, text)
-        with self._store_lock:
-            if (project.id, kind) in self._notices:
+        with self._notice_lock:
+            key = (project.id if project else "", kind)
+            if key in self._notices:
                 return
-            self._notices.add((project.id, kind))
+            self._notices.add(key)
         _log.debug("%s", text)
         if self._on_notice is not None:
             self._on_notice(text)
