@@ -1,0 +1,82 @@
+"""`classify`: the one question hosts ask, answered for every input, and remembered."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from .effects import Effect, Effects, Kind
+from .rules import CommandRules, Rules
+from .script import MAX_LENGTH, parse
+from .syntax import Opaque
+from .walk import Walk
+
+PARSERS = ("auto", "reader")
+_PHRASES = {
+    Kind.DELETE: "deletes",
+    Kind.WRITE: "writes",
+    Kind.CREATE: "creates",
+    Kind.MOVE: "moves",
+    Kind.APPEND: "appends to",
+    Kind.MODE: "changes the metadata of",
+    Kind.LINK: "replaces the link",
+    Kind.GIT_WORKTREE: "changes the work tree at",
+    Kind.UNKNOWN: "may change",
+}
+
+
+def classify(
+    text: str,
+    cwd: str | os.PathLike[str],
+    *,
+    rules: CommandRules | None = None,
+    parser: str = "auto",
+) -> Effects:
+    """What the shell command `text`, started in `cwd`, does to which files.
+
+    Never raises for any `text`, and answers in time linear in its length: what is not understood
+    may change files. `rules` are the host's own; `parser` is `auto`, or `reader` to do without
+    bashlex. Answers are remembered.
+    """
+    if parser not in PARSERS:
+        raise ValueError(f"parser is one of {', '.join(PARSERS)}, not {parser!r}")
+    # The shell that will run the text expands `~` from this environment; so must its reader.
+    home = os.path.expanduser("~")
+    return _classify(text, os.path.abspath(cwd), home, rules, parser)
+
+
+@lru_cache(maxsize=1024)
+def _classify(text: str, cwd: str, home: str, rules: CommandRules | None, parser: str) -> Effects:
+    if "\0" in text:
+        return _opaque("it contains a NUL character")
+    if len(text) > MAX_LENGTH:
+        return _opaque("it is too long to read")
+    walk = Walk(cwd, home, Rules(rules), lambda nested: parse(nested, parser))
+    try:
+        steps = parse(text, parser)
+        if isinstance(steps, Opaque):
+            walk.opaque(steps.why)
+        else:
+            walk.script(steps)
+    except Exception as error:  # `classify` is total: a fault of ours means doubt, never a crash
+        walk.opaque(f"the classifier failed on it ({type(error).__name__})")
+    effects = tuple(walk.found.values())
+    return Effects(effects, _why(effects, walk))
+
+
+def _opaque(why: str) -> Effects:
+    effect = Effect(Kind.UNKNOWN, None, False, (why,))
+    return Effects((effect,), f"The text may change any file: {why}.")
+
+
+def _why(effects: tuple[Effect, ...], walk: Walk) -> str:
+    if walk.trouble:
+        return f"The text may change any file: {walk.trouble}."
+    if not effects:
+        named = ", ".join(list(walk.programs)[:4])
+        return f"Nothing in it changes files ({named})." if named else "There is nothing to run."
+    first = next((effect for effect in effects if effect.kind is not Kind.CREATE), effects[0])
+    doubt = "" if first.certain or first.kind is Kind.UNKNOWN else "probably "
+    sentence = f"{first.evidence[0]} {doubt}{_PHRASES[first.kind]} {first.path or 'files unknown'}"
+    more = len(effects) - 1
+    return sentence + (f", and {more} more effect{'s' if more > 1 else ''}." if more else ".")

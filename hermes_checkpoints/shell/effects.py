@@ -1,0 +1,59 @@
+"""What a command does to files: the records `classify` answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(str, Enum):
+    """What happens to a path."""
+
+    DELETE = "delete"
+    WRITE = "write"
+    CREATE = "create"
+    MOVE = "move"
+    APPEND = "append"
+    MODE = "mode"
+    LINK = "link"
+    GIT_WORKTREE = "git-worktree"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing a command does, or may do, to one path.
+
+    `path` is absolute and normalised; None means it is not known which. A glob keeps its pattern
+    text, with `*` also standing for a part of the name that is not known, and is not `certain`.
+    A certain path may be a directory: then the effect is on what is in it.
+    `evidence` holds the words that say so, the program first.
+    """
+
+    kind: Kind
+    path: str | None
+    certain: bool
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Everything a command text does to files, and one sentence that says why."""
+
+    effects: tuple[Effect, ...]
+    why: str
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it can change or destroy files that may exist already."""
+        return any(effect.kind is not Kind.CREATE for effect in self.effects)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it can change the file system at all: destructive, or creating."""
+        return bool(self.effects)
+
+    @property
+    def certain(self) -> bool:
+        """Whether every effect is certain, so that nothing but the named paths can change."""
+        return all(effect.certain for effect in self.effects)

@@ -1,0 +1,165 @@
+"""Stream editors and editors in batch mode: sed, awk, and what is like them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from ..apply import looks_like_path
+from ..arguments import UNKNOWN, is_literal
+from ..call import Call
+from ..effects import Kind
+
+_SED_WRITE = re.compile(r"(?:^|[;{}\n/0-9$,!]|(?<=\s))\s*[wW]\s+([^\n;}]+)")
+_SED_SUBSTITUTE = re.compile(
+    r"s([^\\\n\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([gpiIMm0-9e]*)(?:w\s*([^\n]+))?", re.S
+)
+_AWK_OUTPUT = re.compile(
+    r"\b(?:print|printf)\b[^;}\n|]*?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.)*\"|[\w$]+)([^;}\n]*)"
+)
+_AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_AWK_SYSTEM = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"\s*\)')
+_AWK_PIPE = re.compile(r'\|\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline')
+_LINE_OPTIONS = "EnrsuzbplaHLR"  # sed's options without a value, GNU and BSD
+
+
+def sed(call: Call) -> None:
+    """sed: `-i` edits the files; without it a script can still write or execute."""
+    scripts: list[str] = []
+    operands: list[str] = []
+    in_place, suffix, at, args = False, "", 0, call.args
+    while at < len(args):
+        arg = args[at]
+        at += 1
+        if arg == "--":
+            operands += args[at:]
+            break
+        if arg.startswith("--"):
+            name, _, value = arg.partition("=")
+            if "--in-place".startswith(name) and len(name) > 3:
+                in_place, suffix = True, value
+            elif "--expression".startswith(name) or name == "--file":
+                scripts.append(value or (args[at] if at < len(args) else UNKNOWN))
+                at += 0 if value else 1
+        elif arg.startswith("-") and len(arg) > 1:
+            body = arg[1:].lstrip(_LINE_OPTIONS)
+            if body[:1] in ("i", "I"):
+                in_place, suffix = True, body[1:]
+            elif body[:1] in ("e", "f"):
+                script = body[1:] or (args[at] if at < len(args) else UNKNOWN)
+                at += 0 if body[1:] else 1
+                scripts.append(script if body[0] == "e" else UNKNOWN)
+        else:
+            operands.append(arg)
+    if in_place and operands[:1] == [""]:
+        operands = operands[1:]  # BSD: `-i ''`
+    if not scripts and operands:
+        scripts.append(operands.pop(0))
+    if in_place:
+        call.effects(Kind.WRITE, operands)
+        if suffix and is_literal(suffix) and "*" not in suffix and not suffix.startswith("'"):
+            call.effects(Kind.WRITE, [f"{file}{suffix}" for file in operands])
+    for script in scripts:
+        _sed_script(call, script)
+
+
+def _sed_script(call: Call, script: str) -> None:
+    if UNKNOWN in script:
+        return  # a part of a pattern, as a rule; the program text itself comes from a variable
+    bare = _SED_SUBSTITUTE.sub(" ; ", script)
+    for match in _SED_SUBSTITUTE.finditer(script):
+        if match[3]:
+            call.effect(Kind.WRITE, match[3].strip())
+        if "e" in match[2]:
+            call.unknown("s///e")
+    for match in _SED_WRITE.finditer(bare):
+        call.effect(Kind.WRITE, match[1].strip())
+
+
+def awk(call: Call) -> None:
+    """awk: `-i inplace`, redirections inside the program, and system()."""
+    takes: tuple[str, ...] = ("-F", "-v", "-f", "-i", "-l", "-e", "--field-separator", "--assign", "--file",
+             "--include", "--source", "--load")  # fmt: skip
+    parsed = call.parse(takes)
+    operands = parsed.operands
+    programs = parsed.values("-e", "--source")
+    if parsed.has("-f", "--file"):
+        call.unknown("-f")
+    elif not programs and operands:
+        programs, operands = operands[:1], operands[1:]
+    if "inplace" in parsed.values("-i", "--include"):
+        call.effects(Kind.WRITE, [file for file in operands if "=" not in file])
+    for program in programs:
+        _awk_program(call, program)
+
+
+def _awk_program(call: Call, program: str) -> None:
+    program = re.sub(r"(?m)#[^\n\"]*$", "", program)
+    for match in _AWK_OUTPUT.finditer(program):
+        target, rest = match[1], match[2].strip()
+        if target[0] == '"' and not rest.startswith(('"', "$", "(")):
+            call.effect(Kind.WRITE, target[1:-1])
+        elif target.isdigit() and not rest:
+            call.effect(Kind.WRITE, target)
+        elif not _is_comparison(program[match.start() : match.end()]):
+            call.effect(Kind.WRITE, UNKNOWN)
+    for match in _AWK_SYSTEM.finditer(program):
+        call.shell(match[1].replace('\\"', '"'))
+    for match in _AWK_PIPE.finditer(program):
+        call.shell((match[1] or match[2] or "").replace('\\"', '"'))
+    rest = _AWK_PIPE.sub("", _AWK_SYSTEM.sub("", program))
+    if re.search(r"\bsystem\s*\(|\|\s*[a-z_]\w*\s*[;}]|\|\s*\"", _AWK_STRING.sub('""', rest)):
+        call.unknown("system()")
+
+
+def _is_comparison(statement: str) -> bool:
+    """Whether the `>` of a print statement stands in parentheses or after a `?`-less ternary."""
+    head = statement.rpartition(">")[0]
+    return head.count("(") > head.count(")")
+
+
+def line_editor(call: Call) -> None:
+    """ed and ex read commands and write the file they were given."""
+    operands = call.parse(("-p", "-c", "--cmd", "-S", "-u", "-s")).operands
+    files = [file for file in operands if not file.startswith("+")]
+    if call.name in ("ed", "red"):
+        files = call.parse(("-p",)).operands
+    if not files:
+        return
+    call.effects(Kind.WRITE, files)
+
+
+def screen_editor(call: Call) -> None:
+    """vi and its kin: with commands they edit in batch; else a person does, later."""
+    takes: tuple[str, ...] = ("-c", "-S", "-s", "--cmd", "-u", "-i", "-T", "-W", "-w", "--eval", "-e", "-f", "-l",
+             "--load", "--funcall", "-q")  # fmt: skip
+    if call.name in ("vi", "vim", "nvim", "view", "gvim"):
+        takes = ("-c", "-S", "--cmd", "-u", "-i", "-T", "-W", "-w")
+    parsed = call.parse(takes, ("-es", "-Es", "-R", "--batch"))
+    if parsed.has("-R") or call.name == "view":
+        return
+    files = [file for file in parsed.operands if not file.startswith("+")]
+    if files:
+        call.effects(Kind.WRITE, files)
+    elif parsed.has("-c", "-S", "--eval", "--batch", "-f", "-l", "-es"):
+        call.unknown()
+
+
+def yaml_edit(call: Call) -> None:
+    """yq: `-i` edits the files among its operands."""
+    parsed = call.parse(("-p", "-o", "-s", "--from-file", "-I", "--indent", "--split-exp"),
+                        ("--inplace", "--in-place"))  # fmt: skip
+    if parsed.has("-i", "--inplace", "--in-place"):
+        files = [operand for operand in parsed.operands if looks_like_path(operand)]
+        call.effects(Kind.WRITE, files or parsed.operands[-1:])
+    if parsed.has("-s", "--split-exp"):
+        call.here(Kind.WRITE, "-s")
+
+
+HANDLERS: Mapping[str, Callable[[Call], None]] = {
+    "sed": sed,
+    "awk": awk,
+    "ed": line_editor,
+    "editor": screen_editor,
+    "yq": yaml_edit,
+}

@@ -1,0 +1,317 @@
+"""Shells and interpreters: code on the command line or on standard input, and scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from ..apply import looks_like_path
+from ..arguments import STAR, UNKNOWN, source
+from ..call import Call
+from ..effects import Kind
+
+_WRITES = re.compile(
+    r"\b(?:unlink|unlinkSync|rmtree|rmdir|rmdirSync|rmSync|rm_rf|rm_f|rm_r|remove|removeSync|"
+    r"remove_file|remove_dir\w*|rename|renameSync|renames|truncate|truncateSync|ftruncate|"
+    r"write_text|write_bytes|writeFile|writeFileSync|writeTextFile\w*|writeSync|appendFile\w*|"
+    r"copyFile\w*|cpSync|copyfile|copytree|copy2|shutil|symlink\w*|link|mkdir\w*|mkpath|makedirs|"
+    r"chmod\w*|chown\w*|utime|touch|file_put_contents|fwrite|fputs|fputcsv|move_uploaded_file|"
+    r"FileUtils|Bun\.write|createWriteStream|write\.csv|write\.table|write_csv|saveRDS|save|"
+    r"writeLines|sink|file\.(?:remove|rename|copy|create|append)|dir\.create|unzip|untar|"
+    r"outputFile\w*|outputJson\w*|writeJson\w*|ensureFile\w*|ensureDir\w*|emptyDir\w*|spit|"
+    r"moveSync|extractAllTo|dump)\b\s*[!?]?(?=[\s(\"'.])"
+    r"|\bFile\.(?:delete|write|rename|open|rm!?|cp!?|unlink|rm_rf!?|symlink|chmod|truncate|copy)"
+    r"|\bFile\.(?:WriteAll\w+|Delete|Move|Copy|AppendAll\w+)|\bIO\.write\b|\bPathname\b"
+    r"|\bopen\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['\"]\s*\+?(?:[rb]*[wax][bt+]*['\"]|r\+|>|\|)"
+    r"|\bio\.open\s*\([^)]*['\"][rb]*[wa]|\bfopen\s*\([^)]*['\"][rb]*[wacx+]"
+    r"|\bfile\s+(?:delete|rename|copy|mkdir)\b|\.delete\s*\(\)|\.write\s*\(|\.save\s*\("
+)
+_RUNS = re.compile(
+    r"\b(?:os\.system|system|popen|execSync|execFileSync|spawn\w*|child_process|shell_exec|"
+    r"passthru|proc_open|subprocess|check_call|check_output|Popen|qx|Open3|do\s+shell\s+script|"
+    r"os\.execute|eval|exec|instance_eval|__import__|b64decode|marshal|require_relative|load|"
+    r"Process\.spawn|\$`|Deno\.(?:run|Command)|zx)\b(?!\s*\.)"
+)
+_RUN_TEXT = re.compile(
+    r"(?:os\.system|execSync|\bexec|\bsystem|popen|shell_exec|passthru|do shell script|"
+    r"os\.execute|getoutput|spawnSync|\bcall|IO\.popen)\s*\(?\s*(['\"`])((?:\\.|(?!\1).)*)\1(?=\s*[,)\n;]|\s*$)"
+)
+_BACKTICKS = re.compile(r"(?:`([^`\n]+)`|\b(?:qx|%x)[({/]([^)}/\n]+)[)}/])")
+_COMMENT = re.compile(r"(?m)^\s*(?:#(?!!)|//).*$")
+_PRINTED = re.compile(
+    r"\b(?:print|puts|echo|console\.\w+|printf|say|println|cat|message|p)\b\s*\(?\s*"
+    r"(?:(['\"`])(?:\\.|(?!\1)[^\n\\])*\1)(?=\s*[,);\n]|\s*$)"
+)
+_READ_ONLY_CALLS = re.compile(
+    r"(?:process\.stdout\.write|sys\.stdout\.write|\$stdout\.write|STDOUT\.write|io\.write"
+    r"|Deno\.stdout\.write\w*|\.dumps)"
+)
+_STRING = re.compile(r"(['\"`])((?:\\.|(?!\1)[^\\\n]){1,200})\1")
+_NOT_PATHS = re.compile(r"[rwabxt+]{1,3}|utf-?8|ascii|latin1|fs(?:/promises)?|node:.*|\.|fs-extra")
+_INLINE = {  # interpreter -> options whose value is code
+    "python": ("-c",), "node": ("-e", "--eval", "-p", "--print", "-pe"), "deno": (),
+    "bun": ("-e", "--eval", "-p", "--print"), "php": ("-r", "-B", "-R", "-E"), "lua": ("-e",),
+    "Rscript": ("-e",), "R": ("-e",), "osascript": ("-e",), "elixir": ("-e", "--eval"),
+    "groovy": ("-e",), "julia": ("-e", "-E", "--eval", "--print"), "scala": ("-e",),
+    "tclsh": (), "ghc": ("-e",), "clojure": ("-e", "--eval"), "bb": ("-e",), "racket": ("-e",),
+    "guile": ("-c",), "swift": ("-e",), "ts-node": ("-e", "--eval", "-p"), "tsx": ("-e", "--eval"),
+    "irb": (), "perl": (), "ruby": (), "coffee": ("-e",), "raku": ("-e",), "java": (),
+    "ocaml": ("-e",), "nix": (),
+}  # fmt: skip
+_VALUED = {
+    "python": ("-W", "-X", "--check-hash-based-pycs"),
+    "node": ("-r", "--require", "--import", "--loader", "--input-type", "-C", "--env-file"),
+    "php": ("-d", "-c", "-S", "-t", "-z"),
+    "java": ("-cp", "-classpath", "--class-path", "-p"),
+}
+_CHECKS = {
+    "python": ("-V", "--version", "-h", "--help", "-VV"),
+    "node": ("-v", "--version", "-h", "--help", "-c", "--check"),
+    "php": ("-v", "-l", "-i", "-m", "--version", "--ini", "-h"),
+    "java": ("-version", "--version", "-h", "-help"),
+    "deno": ("-V", "--version", "-h", "--help"),
+}
+_SHELL_VALUED = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
+
+
+def shell(call: Call) -> None:
+    """sh, bash and kin: `-c TEXT`, a script file, or text on standard input."""
+    args, at, code, checks = call.args, 0, False, False
+    while at < len(args):
+        arg = args[at]
+        if arg in _SHELL_VALUED or (re.fullmatch(r"-[a-zA-Z]*o", arg) and "c" not in arg):
+            at += 2
+            continue
+        if arg in ("--version", "--help"):
+            return
+        if not arg.startswith(("-", "+")) or arg in ("-", "--"):
+            at += arg in ("-", "--")
+            break
+        if not arg.startswith("--"):
+            checks = checks or "n" in arg[1:]
+            code = code or "c" in arg[1:]
+            if arg == "-s":
+                at = len(args) if call.stdin is not None else at + 1
+                break
+            at += arg.startswith("-") and arg.endswith("o")
+        at += 1
+    rest = args[at:]
+    if checks:
+        return
+    if code:
+        if rest:
+            with call.walk.positional(rest[2:]):
+                call.shell(source(rest[0]))
+    elif rest:
+        call.unknown(rest[0] and "a script")
+    elif call.stdin:
+        call.shell(call.stdin)
+
+
+def interpret(call: Call) -> None:
+    """Any other interpreter."""
+    language = _language(call.name)
+    args = call.args
+    if language in ("perl", "ruby"):
+        _line_language(call, language)
+        return
+    if language == "deno" and args[:1] == ["eval"]:
+        scan(call, language, next((a for a in args[1:] if not a.startswith("-")), UNKNOWN))
+        return
+    if language in ("deno", "bun") and args and not args[0].startswith("-") and args[0] != "run":
+        _toolchain(call, language)
+        return
+    at = 0
+    while at < len(args):
+        arg = args[at]
+        following = args[at + 1] if at + 1 < len(args) else UNKNOWN
+        if arg in _INLINE[language] or (
+            language == "python" and re.fullmatch(r"-[bBdEiIOqsSuvx]*c", arg)
+        ):
+            scan(call, language, following)
+            return
+        if language == "python" and arg.startswith("-m"):
+            module = arg[2:] or following
+            rest = args[at + 1 :] if arg[2:] else args[at + 2 :]
+            run_module(call, module, rest)
+            return
+        if arg in _CHECKS.get(language, ("--version", "--help", "-v", "-V")):
+            return
+        if arg == "-":
+            break
+        if arg in _VALUED.get(language, ()):
+            at += 2
+        elif arg.startswith("-") and arg != "--":
+            at += 1
+        else:
+            _script_file(call, args[at:])
+            return
+    if call.stdin:
+        scan(call, language, call.stdin)
+
+
+def _script_file(call: Call, words: list[str]) -> None:
+    call.unknown("a script")
+    for word in words[1:]:
+        value = word.partition("=")[2] if word.startswith("-") else word
+        if value and looks_like_path(value):
+            call.effect(Kind.UNKNOWN, value, certain=False)
+
+
+def _language(name: str) -> str:
+    base = re.sub(r"[\d.]+$", "", name)
+    base = {"pypy": "python", "nodejs": "node", "luajit": "lua", "py": "python", "ipython": "python",
+            "pythonw": "python", "python-": "python", "clj": "clojure", "runghc": "ghc",
+            "ghci": "ghc", "jruby": "ruby"}.get(base, base)  # fmt: skip
+    return base if base in _INLINE else "perl" if base == "perl" else base or "python"
+
+
+def _toolchain(call: Call, language: str) -> None:
+    """`deno fmt`, `bun install`: the interpreters that are also package managers."""
+    verb = call.args[0]
+    if verb in ("fmt", "install", "add", "remove", "update", "upgrade", "init", "cache", "link",
+                "unlink", "create", "patch", "outdated", "clean", "i", "rm"):  # fmt: skip
+        if verb == "outdated" or "--check" in call.args:
+            return
+        call.here(Kind.WRITE, verb)
+    elif verb in ("check", "lint", "info", "doc", "types", "help", "pm", "why", "lsp", "audit"):
+        if "--fix" in call.args:
+            call.here(Kind.WRITE, "--fix")
+    elif verb == "test":
+        call.effect(Kind.CREATE, UNKNOWN)
+    elif verb in ("x", "exec"):
+        call.run(call.args[1:])
+    else:
+        call.here(Kind.UNKNOWN, verb)
+
+
+def _line_language(call: Call, language: str) -> None:
+    """perl and ruby: `-i` edits files in place, `-e` has code."""
+    in_place, suffix, at, args = False, "", 0, call.args
+    programs: list[str] = []
+    files: list[str] = []
+    while at < len(args):
+        arg = args[at]
+        at += 1
+        if files or not arg.startswith("-") or len(arg) < 2:
+            files.append(arg)
+            continue
+        if arg in ("-v", "-V", "--version", "--help", "-c", "-wc", "-h"):
+            return
+        if arg == "--":
+            files += args[at:]
+            break
+        body = arg[1:]
+        switches = re.match(r"(?:[acflnpsSTuUwWX]|[0l]\d*|F[^ei]*)*", body)
+        rest = body[switches.end() :] if switches else body
+        if rest.startswith("i"):
+            in_place, suffix, rest = True, rest[1:], ""
+        if rest[:1] in ("e", "E"):
+            programs.append(rest[1:] or (args[at] if at < len(args) else UNKNOWN))
+            at += 0 if rest[1:] else 1
+        elif arg in ("-I", "-M", "-r", "-C"):
+            at += 1
+    if in_place:
+        call.effects(Kind.WRITE, files)
+        if suffix.startswith("."):
+            call.effects(Kind.WRITE, [file + suffix for file in files])
+    elif programs:
+        for program in programs:
+            scan(call, language, program)
+    elif files and files != ["-"]:
+        _script_file(call, files)
+    elif call.stdin:
+        scan(call, language, call.stdin)
+
+
+def run_module(call: Call, module: str, rest: list[str]) -> None:
+    """`python -m MODULE`: the same tool under its module's name, or unknown code."""
+    if module in ("zipfile", "tarfile"):
+        call.walk.run(["python-archive", *rest])
+    elif module == "json.tool":
+        operands = [arg for arg in rest if not arg.startswith("-")]
+        call.effects(Kind.WRITE, operands[1:2]) if len(operands) > 1 else None
+    elif module in _QUIET_MODULES or rest[:1] in (["--help"], ["--version"]):
+        return
+    elif module in ("venv", "virtualenv"):
+        call.effects(Kind.CREATE, [arg for arg in rest if not arg.startswith("-")])
+    else:
+        name = _MODULE_PROGRAMS.get(module, module)
+        if call.walk.rules.find(name) is not None:
+            call.walk.run([name, *rest], call.stdin)
+        else:
+            call.unknown(f"-m {module}")
+
+
+_QUIET_MODULES = frozenset(
+    ["http.server", "site", "this", "timeit", "dis", "calendar", "platform", "sysconfig", "tokenize", "ast", "pydoc", "tabnanny", "py_compile", "compileall", "doctest", "ensurepip", "inspect", "locale", "webbrowser", "keyword", "base64", "quopri", "symtable", "token", "sqlite3", "asyncio", "pstats"]
+)
+_MODULE_PROGRAMS = {"nose2": "pytest", "pip._internal": "pip", "IPython": "ipython",
+                    "PyInstaller": "pyinstaller", "sphinx": "sphinx-build",
+                    "pre_commit": "pre-commit", "http": "http"}  # fmt: skip
+
+
+def scan(call: Call, language: str, text: str) -> None:
+    """Report what a piece of code writes, as far as its text tells."""
+    if text == UNKNOWN:
+        call.unknown("code")
+        return
+    if language == "python":
+        from .python_code import scan_python  # imports `ast`, which costs milliseconds
+
+        if scan_python(call, text):
+            return
+    _scan_text(call, text)
+
+
+def _scan_text(call: Call, text: str) -> None:
+    """The same for a language that is only known roughly: by the names of its calls."""
+    code = _PRINTED.sub(" ", _READ_ONLY_CALLS.sub(" ", _COMMENT.sub("", text)))
+    if UNKNOWN in code and re.search(r"[^\w'\"/.\0 -]\0|^\0", code) and not code.count('"'):
+        call.unknown("code")
+    shells = [match[2] for match in _RUN_TEXT.finditer(code)]
+    shells += (
+        [a or b for a, b in _BACKTICKS.findall(code)]
+        if "`" in code and not re.search(r"require\(|=>|const ", code)
+        else []
+    )
+    for shell_text in shells:
+        call.shell(_unescape(shell_text))
+    rest = _RUN_TEXT.sub(" ", code)
+    if _RUNS.search(
+        re.sub(r"require\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", "", rest)
+    ):
+        lists = re.findall(r"[\[(]\s*((?:['\"][^'\"]*['\"]\s*,?\s*\[?\s*)+)\]?", rest)
+        commands = [re.findall(r"['\"]([^'\"]*)['\"]", words) for words in lists]
+        commands = [words for words in commands if len(words) > 1]
+        for words in commands:
+            call.run(words, stdin="")
+        if not commands:
+            call.unknown("code that runs code")
+    if _WRITES.search(rest):
+        _written_literals(call, rest)
+
+
+def _written_literals(call: Call, code: str) -> None:
+    names = [
+        match[2]
+        for match in _STRING.finditer(code)
+        if re.fullmatch(r"[\w.~/@+*-]*[\w/*][\w.@+*-]*", match[2])
+        and not _NOT_PATHS.fullmatch(match[2])
+        and (looks_like_path(match[2]) or re.fullmatch(r"[\w-]+", match[2]))
+    ]
+    likely = [name for name in names if looks_like_path(name)] or names
+    for name in likely[:20]:
+        call.effect(Kind.WRITE, name.replace("*", STAR), certain=False)
+    if not likely:
+        call.effect(Kind.WRITE, UNKNOWN)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: match[1], text)
+
+
+HANDLERS: Mapping[str, Callable[[Call], None]] = {
+    "shell": shell,
+    "interpreter": interpret,
+}

@@ -1,0 +1,226 @@
+"""Downloads and copies between machines: only the local side matters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from ..arguments import STAR, UNKNOWN, is_url
+from ..call import Call
+from ..effects import Kind
+
+_REMOTE = re.compile(r"(?:[\w.-]+@)?[\w.\[\]-]{2,}:|(?:rsync|s3|gs|az|r2|sftp|ssh|https?)://")
+_CURL_TAKES = frozenset(
+    ["-X", "-d", "-H", "-u", "-F", "-e", "-A", "-b", "-c", "-C", "-D", "-E", "-K", "-m", "-o", "-P", "-Q", "-r", "-t", "-T", "-U", "-w", "-x", "-y", "-Y", "-z", "--request", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--header", "--user", "--form", "--referer", "--user-agent", "--cookie", "--cookie-jar", "--dump-header", "--cert", "--key", "--cacert", "--config", "--max-time", "--output", "--output-dir", "--connect-timeout", "--retry", "--retry-delay", "--upload-file", "--write-out", "--proxy", "--url", "--json", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--etag-compare", "--resolve", "--range", "--limit-rate", "--interface", "--libcurl", "--hsts", "--alt-svc", "--netrc-file", "--form-string", "--max-redirs", "--ciphers", "--oauth2-bearer", "--aws-sigv4", "--time-cond", "--variable", "--rate"]
+)
+_CURL_OUTPUTS = ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace",
+                 "--trace-ascii", "--stderr", "--etag-save", "--libcurl", "--hsts",
+                 "--alt-svc")  # fmt: skip
+_WGET_TAKES = frozenset(
+    ["-O", "-o", "-a", "-P", "-U", "-e", "-t", "-T", "-w", "-Q", "-i", "-B", "-A", "-R", "-D", "-I", "-X", "-l", "--output-document", "--output-file", "--append-output", "--directory-prefix", "--user-agent", "--header", "--tries", "--timeout", "--wait", "--quota", "--input-file", "--level", "--accept", "--reject", "--domains", "--post-data", "--post-file", "--user", "--password", "--limit-rate", "--load-cookies", "--save-cookies", "--method", "--body-data", "--cut-dirs", "--referer"]
+)
+_RSYNC_TAKES = frozenset(
+    ["-e", "--rsh", "--exclude", "--include", "--exclude-from", "--include-from", "--files-from", "-f", "--filter", "--bwlimit", "--log-file", "--partial-dir", "-T", "--temp-dir", "--compare-dest", "--copy-dest", "--link-dest", "--out-format", "--password-file", "--port", "--rsync-path", "--timeout", "--max-size", "--min-size", "--chmod", "--chown", "-M", "-B", "--info", "--debug", "--backup-dir", "--suffix", "--modify-window", "--max-delete", "--block-size"]
+)
+
+
+def is_remote(argument: str) -> bool:
+    """Whether a copy's source or destination is on another machine."""
+    return bool(_REMOTE.match(argument)) or is_url(argument)
+
+
+def curl(call: Call) -> None:
+    """curl: writes what `-o`, `-O` and a few others name."""
+    parsed = call.parse(_CURL_TAKES, ("--remote-name", "--remote-name-all", "--create-dirs"))
+    with call.walk.working_in(parsed.values("--output-dir")):
+        for path in parsed.values("-o", "--output"):
+            call.effect(Kind.WRITE, re.sub(r"#\d", STAR, path))
+        if parsed.has("-O", "--remote-name", "--remote-name-all"):
+            urls = [u for u in parsed.operands + parsed.values("--url") if "/" in u or "." in u]
+            call.effects(Kind.WRITE, [_last_segment(url) for url in urls])
+    for path in parsed.values(*(name for name in _CURL_OUTPUTS if name not in ("-o", "--output"))):
+        call.effect(Kind.WRITE, path)
+    if parsed.has("-K", "--config"):
+        call.unknown("-K")
+
+
+def _last_segment(url: str) -> str:
+    """The file name curl and wget give to what they fetch."""
+    path = re.sub(r"[?#].*", "", url.partition("://")[2] or url).rstrip("/")
+    head, slash, tail = path.rpartition("/")
+    return (tail if slash else "index.html") or UNKNOWN
+
+
+def wget(call: Call) -> None:
+    """wget: writes `-O`, or a new file in `-P`; recursion and `-N` replace files."""
+    parsed = call.parse(_WGET_TAKES, ("--spider", "--mirror", "--recursive", "--timestamping"))
+    for path in parsed.values("-o", "--output-file", "--save-cookies"):
+        call.effect(Kind.WRITE, path)
+    for path in parsed.values("-a", "--append-output"):
+        call.effect(Kind.APPEND, path)
+    if parsed.has("--spider", "--help", "--version", "-V"):
+        return
+    documents = parsed.values("-O", "--output-document")
+    if documents:
+        call.effects(Kind.WRITE, documents)
+        return
+    with call.walk.working_in(parsed.values("-P", "--directory-prefix")):
+        if parsed.has("-m", "-r", "--mirror", "--recursive", "-N", "--timestamping", "-c"):
+            call.here(Kind.WRITE, "-r")
+        else:
+            call.effects(Kind.CREATE, [_last_segment(url) for url in parsed.operands])
+
+
+def rsync(call: Call) -> None:
+    """rsync: writes a local destination; `--remove-source-files` deletes the sources."""
+    parsed = call.parse(
+        _RSYNC_TAKES, ("--dry-run", "--list-only", "--remove-source-files", "--delete")
+    )
+    if parsed.has("-n", "--dry-run", "--list-only") or len(parsed.operands) < 2:
+        return
+    *sources, destination = parsed.operands
+    if not is_remote(destination):
+        call.effect(Kind.WRITE, destination)
+        if any(name.startswith("--del") for name in parsed.options):
+            call.effect(Kind.DELETE, destination)
+    if parsed.has("--remove-source-files"):
+        call.effects(Kind.DELETE, [path for path in sources if not is_remote(path)] or [])
+    for path in parsed.values("--log-file"):
+        call.effect(Kind.APPEND, path)
+    for path in parsed.values("--backup-dir"):
+        call.effect(Kind.WRITE, path)
+
+
+def secure_copy(call: Call) -> None:
+    """scp: writes a local destination."""
+    takes: tuple[str, ...] = ("-c", "-F", "-i", "-J", "-l", "-o", "-P", "-S", "-D", "-X")
+    operands = call.parse(takes).operands
+    if len(operands) > 1 and not is_remote(operands[-1]):
+        call.effect(Kind.WRITE, operands[-1])
+
+
+def cloud_copy(call: Call) -> None:
+    """aws s3, gsutil, gcloud storage, rclone, azcopy: `VERB SOURCE DESTINATION`."""
+    takes: tuple[str, ...] = ("--exclude", "--include", "--profile", "--region", "--acl", "--endpoint-url", "-x",
+             "--storage-class", "--project", "--transfers", "--filter", "--config")  # fmt: skip
+    parsed = call.parse(takes, ("--dryrun", "--dry-run", "--delete"))
+    operands = parsed.operands
+    verbs = [i for i, word in enumerate(operands) if word in _CLOUD_VERBS]
+    if (
+        not verbs
+        or parsed.has("--dryrun", "--dry-run")
+        or (call.name == "gsutil" and parsed.has("-n") and "rsync" in operands)
+    ):
+        return
+    verb, paths = operands[verbs[0]], operands[verbs[0] + 1 :]
+    local = [path for path in paths if not is_remote(path)]
+    if verb in ("rm", "delete", "purge", "deletefile", "rmdir", "rmdirs"):
+        call.effects(Kind.DELETE, local) if local and call.name == "rclone" else None
+        return
+    if len(paths) > 1 and not is_remote(paths[-1]):
+        call.effect(Kind.WRITE, paths[-1])
+    if verb in ("mv", "move", "moveto") and not is_remote(paths[0] if paths else "s3://"):
+        call.effect(Kind.DELETE, paths[0])
+
+
+_CLOUD_VERBS = frozenset(
+    ["cp", "sync", "mv", "rsync", "copy", "move", "copyto", "moveto", "bisync", "download", "rm", "delete", "purge", "deletefile", "rmdir", "rmdirs"]
+)
+
+
+def aws(call: Call) -> None:
+    """aws: only `s3` copies, and commands that take an output file, touch the disk."""
+    takes: tuple[str, ...] = ("--profile", "--region", "--output", "--query", "--endpoint-url")
+    operands = call.parse(takes).operands
+    if operands[:1] == ["s3"]:
+        cloud_copy(call)
+    elif operands[:2] == ["s3api", "get-object"] or operands[:2] == ["lambda", "invoke"]:
+        call.effects(Kind.WRITE, operands[-1:])
+    elif operands[:2] == ["eks", "update-kubeconfig"] or operands[:1] in (["configure"], ["sso"]):
+        call.effect(Kind.WRITE, UNKNOWN)
+
+
+def media_download(call: Call) -> None:
+    """yt-dlp, aria2c and the like: `-o`, or some file in the working directory."""
+    takes: tuple[str, ...] = ("-o", "--output", "-d", "--dir", "-P", "--paths", "-f", "--format", "-O", "--out",
+             "-x", "-s", "-j", "-i", "--input-file", "--output-dir")  # fmt: skip
+    flags: tuple[str, ...] = (
+        "-F",
+        "--list-formats",
+        "--simulate",
+        "--dump-json",
+        "-J",
+        "-S",
+        "--print",
+        "-g",
+    )
+    if call.name in ("yt-dlp", "youtube-dl"):
+        takes = ("-o", "--output", "-P", "--paths", "-f", "--format", "-a", "--cookies")
+        flags = (*flags, "-s", "-j")
+    parsed = call.parse(takes, flags)
+    if parsed.has(*(flag for flag in flags if flag != "-S" or call.name == "aria2c")):
+        return
+    with call.walk.working_in(parsed.values("-d", "--dir", "-P", "--paths", "--output-dir")):
+        outputs = parsed.values("-o", "--output", "-O", "--out")
+        if outputs:
+            call.effects(Kind.WRITE, [re.sub(r"%\([^)]*\)\w", STAR, o) for o in outputs])
+        else:
+            call.here(Kind.WRITE)
+
+
+def http_client(call: Call) -> None:
+    """HTTPie and xh: `-o FILE` and `--download`."""
+    parsed = call.parse(("-o", "--output", "-a", "--auth"), ("--download",))
+    outputs = parsed.values("-o", "--output")
+    if outputs:
+        call.effects(Kind.WRITE, outputs)
+    elif parsed.has("-d", "--download"):
+        call.here(Kind.WRITE, "--download")
+
+
+def github(call: Call) -> None:
+    """gh and glab: few verbs touch the disk."""
+    takes: tuple[str, ...] = ("-R", "--repo", "-D", "--dir", "-p", "--pattern", "-n", "--name", "-O", "--output",
+             "-t", "--title", "-b", "--body", "-F", "--body-file", "-H", "-B", "-l", "-L", "-q",
+             "--jq", "--json", "-X", "-f", "--template", "-a", "-m", "-A")  # fmt: skip
+    parsed = call.parse(takes)
+    verb = tuple(parsed.operands[:2])
+    directories = parsed.values("-D", "--dir")
+    if verb in (("pr", "checkout"), ("pr", "co"), ("co",), ("mr", "checkout"), ("repo", "sync")):
+        call.here(Kind.GIT_WORKTREE, "checkout")
+    elif verb in (
+        ("release", "download"),
+        ("run", "download"),
+        ("gist", "clone"),
+        ("job", "artifact"),
+    ):
+        outputs = parsed.values("-O", "--output") or directories
+        if outputs:
+            call.effects(Kind.WRITE, outputs)
+        else:
+            call.here(Kind.WRITE, verb[1])
+    elif verb == ("repo", "clone"):
+        url = parsed.operands[2:]
+        call.effects(Kind.CREATE, url[1:2] or [_last_segment(url[0]) if url else UNKNOWN])
+    elif (verb == ("repo", "create") and "--clone" in call.args) or verb == ("repo", "fork"):
+        call.here(Kind.CREATE, verb[1])
+    elif verb == ("pr", "merge") and ("-d" in call.args or "--delete-branch" in call.args):
+        call.here(Kind.GIT_WORKTREE, "merge -d")
+    elif verb[:1] in (("extension",), ("codespace",), ("copilot",)) and verb[1:] not in (
+        (),
+        ("list",),
+    ):
+        call.unknown()
+
+
+HANDLERS: Mapping[str, Callable[[Call], None]] = {
+    "curl": curl,
+    "wget": wget,
+    "rsync": rsync,
+    "scp": secure_copy,
+    "cloud-copy": cloud_copy,
+    "aws": aws,
+    "media-download": media_download,
+    "http-client": http_client,
+    "github": github,
+}

@@ -1,0 +1,547 @@
+"""The walk: a syntax tree and the rules give the effects.
+
+It follows what a shell would do as far as the text alone tells: the working directory, variables,
+functions and aliases set in the same text, branches, loops, pipes, and text that is itself code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from . import builtin
+from .apply import apply, looks_like_path
+from .arguments import GUESS, QUERY, SET, STAR, UNKNOWN, is_literal, resolve, shown, source
+from .call import Call, is_sink
+from .effects import Effect, Kind
+from .programs import HANDLERS
+from .rules import Rules
+from .rules.grammar import Rule
+from .syntax import (
+    Assignment,
+    Command,
+    Compound,
+    Node,
+    Opaque,
+    Pipeline,
+    Redirect,
+    Script,
+    Step,
+    Word,
+)
+from .words import Budget, Expander, State, Value
+
+MAX_DEPTH = 40
+MAX_UNROLLED = 32
+MAX_EFFECTS = 20_000
+_DESCRIPTOR = re.compile(r"-|\d+-?")
+_BIN = re.compile(
+    r"(?:/usr)?(?:/local)?/s?bin/|/opt/(?:homebrew|local)/bin/|(?:[^\0]*/)?"
+    r"(?:node_modules/\.bin|vendor/bin|\.?v?env[^/]*/bin|\.venv/Scripts|venv/Scripts|\.cargo/bin"
+    r"|\.local/bin|go/bin)/"
+)
+_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com|ps1)$", re.I)
+_FORGED = re.compile("[\1-\x08]")
+_EXITS = frozenset(("exit", "return", "break", "continue", "exec"))
+
+
+class Walk:
+    """One classification. `read` turns nested text into a script, `rules` names the programs."""
+
+    def __init__(
+        self, place: str, home: str, rules: Rules, read: Callable[[str], Script | Opaque]
+    ) -> None:
+        self.start = place
+        self.rules = rules
+        self.read = read
+        self.budget = Budget()
+        self.state = State((place,), home)
+        self.expander = Expander(self.budget, self.output_of)
+        self.found: dict[tuple[Kind, str | None, bool], Effect] = {}
+        self.programs: dict[str, None] = {}
+        self.trouble = ""
+        self.stdin: str | None = None
+        self.roots: tuple[str, ...] = ()
+        self.depth = 0
+
+    # -- reporting
+
+    def effect(
+        self, kind: Kind, target: str, evidence: tuple[str, ...], *, certain: bool = True
+    ) -> None:
+        if self.roots and target.startswith(UNKNOWN):
+            roots, self.roots = self.roots, ()
+            for root in roots:
+                self.effect(kind, root, evidence, certain=False)
+            self.roots = roots
+            return
+        for place in self.state.places:
+            path, sure = resolve(target, place)
+            sure = sure and certain and len(self.state.places) == 1
+            if len(self.found) < MAX_EFFECTS:
+                self.found.setdefault((kind, path, sure), Effect(kind, path, sure, evidence))
+
+    def unknown(self, evidence: tuple[str, ...]) -> None:
+        """Anything may change: below the working directory, if that was moved, else anywhere."""
+        for place in self.state.places:
+            path = None if place == self.start else place
+            key = (Kind.UNKNOWN, path, False)
+            self.found.setdefault(key, Effect(Kind.UNKNOWN, path, False, evidence))
+
+    # -- scripts and nodes
+
+    def script(self, steps: Script) -> None:
+        before = ""
+        for step in steps:
+            if before == "||" or step.op == "&":
+                self._aside(step, merge=before == "||" and step.op != "&")
+            else:
+                self.node(step.node)
+            before = step.op
+
+    def _aside(self, step: Step, *, merge: bool) -> None:
+        """A step that may not run here (after `||`), or runs in another process (`&`)."""
+        saved = self.state.copy()
+        self.node(step.node)
+        if merge and not _exits(step.node):
+            saved.merge(self.state)
+        self.state = saved
+
+    def node(self, node: Node) -> None:
+        if self.depth >= MAX_DEPTH or not self.budget.spend("commands"):
+            self.trouble = self.trouble or "it is nested too deeply or too long"
+            self.unknown(("…",))
+            return
+        self.depth += 1
+        try:
+            if isinstance(node, Command):
+                self.command(node)
+            elif isinstance(node, Pipeline):
+                self.pipeline(node)
+            elif isinstance(node, Compound):
+                self.compound(node)
+            else:
+                self.opaque(node.why)
+        finally:
+            self.depth -= 1
+
+    def opaque(self, why: str) -> None:
+        self.trouble = self.trouble or why
+        self.unknown((why,))
+
+    def subshell(self, steps: Script) -> None:
+        """Run steps in a process of their own: what they set is forgotten."""
+        if not steps:
+            return
+        saved, stdin = self.state.copy(), self.stdin
+        self.script(steps)
+        self.state, self.stdin = saved, stdin
+
+    def text(self, text: str, evidence: tuple[str, ...], *, same_process: bool = False) -> None:
+        """Run shell text found inside a command."""
+        if not self.budget.spend("characters", len(text)) or not self.budget.spend("calls"):
+            self.unknown(evidence)
+            return
+        steps = self.read(text)
+        if isinstance(steps, Opaque):
+            self.opaque(steps.why)
+        elif same_process:
+            self.script(steps)
+        else:
+            self.subshell(steps)
+
+    @contextmanager
+    def working_in(self, directories: list[str]) -> Iterator[None]:
+        """Work in these directories, each relative to the one before (`-C a -C b`)."""
+        saved = self.state.places
+        for directory in directories:
+            self.state.places = self.moved(directory)
+        try:
+            yield
+        finally:
+            self.state.places = saved
+
+    @contextmanager
+    def located(self, roots: list[str]) -> Iterator[None]:
+        """Paths that are not known are somewhere below `roots`."""
+        saved, self.roots = self.roots, tuple(roots)
+        try:
+            yield
+        finally:
+            self.roots = saved
+
+    def moved(self, directory: str) -> tuple[str | None, ...]:
+        """The places `cd directory` may lead to."""
+        if any(mark in directory for mark in (UNKNOWN, STAR, QUERY, SET)):
+            return (None,)
+        return tuple(
+            dict.fromkeys(resolve(directory or ".", place)[0] for place in self.state.places)
+        )
+
+    # -- compounds
+
+    def pipeline(self, node: Pipeline) -> None:
+        stdin = self.stdin
+        for command in node.commands:
+            saved = self.state.copy()
+            self.node(command)
+            self.state = saved
+            printed = self.output_of((Step(command),))
+            self.stdin = UNKNOWN if printed is None else printed
+        self.stdin = stdin
+
+    def compound(self, node: Compound) -> None:
+        stdin = self.stdin
+        fed = self.redirects(node.redirects)
+        self.stdin = fed if fed is not None else stdin
+        kind = node.kind
+        if kind in ("subshell", "coproc"):
+            self.subshell(node.bodies[0])
+        elif kind == "function":
+            self.state.functions[node.name] = node.bodies[0]
+        elif kind in ("if", "case"):
+            self.branches(node)
+        elif kind in ("for", "select"):
+            self.loop(node)
+        elif kind in ("while", "until"):
+            self.repeat(node.bodies)
+        else:
+            for body in node.bodies:
+                self.script(body)
+        self.stdin = stdin
+
+    def branches(self, node: Compound) -> None:
+        """Each branch from the same state; afterwards any of them may have run."""
+        for word in node.words or ():
+            self.run_inside(word)
+        bodies = list(node.bodies)
+        outcomes: list[State] = []
+        if node.kind == "if":
+            while len(bodies) >= 2:
+                self.script(bodies.pop(0))
+                outcomes.append(self.branch(bodies.pop(0)))
+        outcomes += [self.branch(body) for body in bodies]
+        if node.kind == "if" and bodies:
+            self.state = outcomes.pop()  # there is an else: one of the branches did run
+        for outcome in outcomes:
+            self.state.merge(outcome)
+
+    def branch(self, body: Script) -> State:
+        saved = self.state.copy()
+        self.script(body)
+        ended, self.state = self.state, saved
+        return saved.copy() if body and _exits(body[-1].node) else ended
+
+    def loop(self, node: Compound) -> None:
+        for word in node.words or ():
+            self.run_inside(word)
+        *head, body = node.bodies
+        for steps in head:
+            self.script(steps)
+        if node.words is None:
+            items: list[str] = [UNKNOWN]
+        else:
+            items = self.expander.arguments(node.words, self.state)
+        unroll = (
+            node.kind == "for"
+            and 0 < len(items) <= MAX_UNROLLED
+            and self.budget.spend("iterations", len(items))
+        )
+        if unroll:
+            for item in items:
+                self.state.variables[node.name] = item
+                self.script(body)
+        elif items or not node.name:
+            if node.name:
+                self.state.variables[node.name] = UNKNOWN
+            self.repeat((body,))
+
+    def repeat(self, bodies: tuple[Script, ...]) -> None:
+        """A loop body that runs any number of times: what it assigns is unknown, also within."""
+        before = self.state.copy()
+        for name in _assigned(bodies):
+            self.state.variables[name] = UNKNOWN
+        for body in bodies:
+            self.script(body)
+        self.state.merge(before)
+
+    # -- simple commands
+
+    def command(self, node: Command) -> None:
+        for assignment in node.assignments:
+            value = assignment.value
+            for word in (value,) if isinstance(value, Word) else value:
+                self.run_inside(word)
+        for word in node.words:
+            self.run_inside(word)
+        stdin = self.stdin
+        fed = self.redirects(node.redirects)
+        if not node.words:
+            for assignment in node.assignments:
+                self.assign(assignment)
+            return
+        args = self.expander.arguments(node.words, self.state)
+        for assignment in node.assignments:
+            if not isinstance(assignment.value, Word):
+                self.assign(assignment)  # `declare -a x=(…)`
+        if args:
+            self.run(args, stdin if fed is None else fed)
+
+    def run_inside(self, word: Word) -> None:
+        """Run the commands a word's expansion runs."""
+        for part in word.parts:
+            if part.body:
+                self.subshell(part.body)
+
+    def assign(self, assignment: Assignment) -> None:
+        variables, name, value = self.state.variables, assignment.name, assignment.value
+        if not isinstance(value, Word):
+            items = tuple(self.expander.arguments(value, self.state))
+            old: Value = variables.get(name, ())
+            if assignment.append:
+                variables[name] = (*old, *items) if isinstance(old, tuple) else UNKNOWN
+            else:
+                variables[name] = items
+            return
+        text = self.expander.assigned(value, self.state)
+        if assignment.append:
+            old = variables.get(name, UNKNOWN)
+            text = old + text if isinstance(old, str) else UNKNOWN
+        if any(part.kind == "arithmetic" for part in value.parts) and len(value.parts) > 1:
+            text = UNKNOWN  # an element of an array
+        variables[name] = text if len(text) <= 1 << 16 else UNKNOWN
+
+    def redirects(self, redirects: tuple[Redirect, ...]) -> str | None:
+        """Report what redirections write; the text they feed to standard input, if any."""
+        fed: str | None = None
+        for redirect in redirects:
+            if redirect.heredoc is not None:
+                self.subshell(redirect.heredoc.body)
+                fed = self.heredoc_text(redirect)
+                continue
+            self.run_inside(redirect.target)
+            if redirect.op == "<<<":
+                fed = source(self.expander.single(redirect.target, self.state))
+            elif redirect.op == "<":
+                fed = UNKNOWN
+            elif redirect.op != "<&":
+                self.write_redirect(redirect)
+        return fed
+
+    def heredoc_text(self, redirect: Redirect) -> str:
+        heredoc = redirect.heredoc
+        assert heredoc is not None
+        if heredoc.quoted or not re.search(r"[$`\\]", heredoc.text):
+            return heredoc.text
+        return self.expander.heredoc(heredoc.text, self.state)
+
+    def write_redirect(self, redirect: Redirect) -> None:
+        literal = redirect.target.literal
+        if redirect.op == ">&":
+            only_variable = literal is None and len(redirect.target.parts) == 1
+            if only_variable or (literal is not None and _DESCRIPTOR.fullmatch(literal)):
+                return
+        target = self.expander.single(redirect.target, self.state)
+        if is_sink(target):
+            return
+        kind = Kind.APPEND if redirect.op.endswith(">>") else Kind.WRITE
+        self.effect(kind, target, (redirect.op, shown(target)))
+
+    # -- programs
+
+    def run(self, args: list[str], stdin: str | None = None) -> None:
+        """Run one program with its arguments."""
+        while args and not args[0]:
+            args = args[1:]
+        if not args:
+            return
+        if self.depth >= MAX_DEPTH or not self.budget.spend("commands"):
+            self.unknown(("…",))
+            return
+        word = args[0]
+        if not is_literal(word):
+            if word.startswith(GUESS) and is_literal(word[1:]):
+                self.run([word[1:], *args[1:]], stdin)
+            self.unknown((shown(word),))
+            return
+        self.depth += 1
+        saved, self.stdin = self.stdin, stdin
+        try:
+            self.dispatch(word, args[1:], stdin)
+        finally:
+            self.depth -= 1
+            self.stdin = saved
+
+    def dispatch(self, word: str, args: list[str], stdin: str | None) -> None:
+        if "/" not in word and self.defined_here(word, args):
+            return
+        name = _SUFFIX.sub("", word)
+        if "/" in name:
+            if _BIN.match(name):
+                name = name.rpartition("/")[2]
+            elif self.rules.find("./" + name.rpartition("/")[2]) is not None:
+                name = "./" + name.rpartition("/")[2]
+            else:
+                known = name.startswith("/") and name.rpartition("/")[2]
+                name = known if known and self.rules.find(known) is not None else name
+        self.programs.setdefault(name)
+        call = Call(self, name, args, stdin)
+        if name in builtin.BUILTINS:
+            builtin.BUILTINS[name](call)
+            return
+        rule = self.rules.find(name)
+        if rule is None:
+            self.stranger(call)
+        else:
+            self.apply(rule, call)
+
+    def defined_here(self, word: str, args: list[str]) -> bool:
+        """Run `word` if the text defined an alias or a function of that name."""
+        if word in self.state.aliases:
+            alias = self.state.aliases.pop(word)
+            self.text(" ".join((alias, *map(quoted, args))), (word,), same_process=True)
+            self.state.aliases[word] = alias
+            return True
+        body = self.state.functions.get(word)
+        if body is None:
+            return False
+        if not self.budget.spend("calls"):
+            self.unknown((word,))
+            return True
+        with self.positional(args):
+            del self.state.functions[word]  # a recursion would only say the same again
+            self.script(body)
+            self.state.functions[word] = body
+        return True
+
+    @contextmanager
+    def positional(self, args: list[str]) -> Iterator[None]:
+        """Run something with these positional parameters."""
+        names = [*map(str, range(1, 10)), "@", "*"]
+        saved = {name: self.state.variables.get(name) for name in names}
+        self.set_positional(args)
+        yield
+        for name, value in saved.items():
+            self.state.variables.pop(name, None)
+            if value is not None:
+                self.state.variables[name] = value
+
+    def set_positional(self, args: list[str]) -> None:
+        variables = self.state.variables
+        for number in range(1, 10):
+            variables[str(number)] = args[number - 1] if number <= len(args) else ""
+        variables["@"] = variables["*"] = tuple(args)
+
+    def apply(self, rule: Rule, call: Call) -> None:
+        """Do what the rule says, after looking up what it refers to."""
+        if rule.same_as:
+            call = Call(self, call.name, call.args, call.stdin)
+            target = self.rules.find(rule.same_as)
+            rule = target if target is not None else rule
+        if rule.subcommands:
+            found = self.subcommand(rule, call)
+            if found is not None:
+                self.apply(*found)
+                return
+        if rule.handler:
+            HANDLERS[rule.handler](call)
+            return
+        if rule.runs is None and not rule.scripts and _asks_help(call.args):
+            return
+        apply(rule, call)
+
+    def subcommand(self, rule: Rule, call: Call) -> tuple[Rule, Call] | None:
+        """The entry for `program subcommand`, and the call with the subcommand cut out."""
+        parsed = call.parse(rule.takes, rule.knows, style="first")
+        if _asks_help(call.args[: parsed.rest + 1]):
+            return Rule(), call
+        if not parsed.operands:
+            return None
+        name = f"{call.name} {parsed.operands[0]}"
+        found = self.rules.find(name)
+        if found is None:
+            return None
+        args = parsed.operands[1:]
+        if not found.handler:
+            args = call.args[: parsed.rest] + args
+            found = found.within(rule) if rule.takes else found
+        return found, Call(self, name, args, call.stdin)
+
+    def stranger(self, call: Call) -> None:
+        """A program nobody knows: it may change anything, and most likely what it is told of."""
+        if _asks_help(call.args) and len(call.args) == 1 and "/" not in call.name:
+            return
+        call.unknown()
+        for argument in call.args:
+            value = argument.partition("=")[2] if argument.startswith("-") else argument
+            if value and looks_like_path(value):
+                self.effect(Kind.UNKNOWN, value, (call.name, shown(argument)), certain=False)
+
+    @staticmethod
+    def requoted(argument: str) -> str:
+        """An argument as shell source that yields it again."""
+        return quoted(argument)
+
+    # -- what commands print
+
+    def output_of(self, steps: Script) -> str | None:
+        """What the steps print, when the text alone tells; None otherwise."""
+        if len(steps) != 1 or not isinstance(steps[0].node, Command):
+            return None
+        node = steps[0].node
+        if not node.words:
+            return None
+        for redirect in node.redirects:
+            if redirect.heredoc is None:
+                return None
+        if node.words[0].literal not in ("echo", "printf", "pwd", "cat", "dirname", "basename"):
+            return None
+        args = self.expander.arguments(node.words, self.state)
+        if args == ["cat"] and len(node.redirects) == 1:
+            return self.heredoc_text(node.redirects[0])
+        text = None if node.redirects else builtin.printed(args, self.state)
+        return None if text is None else _FORGED.sub(UNKNOWN, text)
+
+
+def _asks_help(args: list[str]) -> bool:
+    for arg in args:
+        if arg == "--":
+            return False
+        if arg in ("--help", "--version"):
+            return True
+    return args in (["-V"], ["-h"], ["-version"], ["help"], ["version"])
+
+
+def _exits(node: Node) -> bool:
+    """Whether the shell is left, or the loop, when this node has run."""
+    if isinstance(node, Command):
+        return bool(node.words) and node.words[0].literal in _EXITS
+    if isinstance(node, Compound) and node.kind == "group":
+        return bool(node.bodies[0]) and _exits(node.bodies[0][-1].node)
+    return False
+
+
+def _assigned(bodies: tuple[Script, ...]) -> set[str]:
+    """The variables simple commands in these bodies assign, at any depth a loop has."""
+    names: set[str] = set()
+    work: list[Node] = [step.node for body in bodies for step in body]
+    while work:
+        node = work.pop()
+        if isinstance(node, Command):
+            if not node.words:
+                names.update(assignment.name for assignment in node.assignments)
+        elif isinstance(node, Compound):
+            work += [step.node for body in node.bodies for step in body]
+            if node.kind == "for":
+                names.add(node.name)
+    return names
+
+
+def quoted(argument: str) -> str:
+    """An argument as shell source that yields it again."""
+    text = source(argument)
+    plain = r"[^\w@%+=:,./\0*?\[\]-]" if text != argument else r"[^\w@%+=:,./\0-]"
+    if text and not re.search(plain, text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"
