@@ -7,6 +7,7 @@ is the manager's affair (`CheckpointManager.guard`). The only module that import
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import types
@@ -23,6 +24,7 @@ from collections.abc import (
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import wrapt
@@ -483,16 +485,20 @@ else:
 
 
 class _BoundTool(_BoundWrapper):
-    """A decorated method of an instance or class."""
+    """A decorated method, of an instance or a class; pickled and copied as a method is."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return getattr, (self.__self__, self.__name__)
+        owner = getattr(self, "__self__", None)
+        if owner is None:
+            return _look_up, (self.__module__, self.__qualname__)
+        return getattr, (owner, self.__name__)
 
-    def __copy__(self) -> _BoundTool:
+    def __copy__(self) -> Any:
         return self
 
-    def __deepcopy__(self, memo: object) -> _BoundTool:
-        return self
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        owner = getattr(self, "__self__", None)
+        return self if owner is None else getattr(copy.deepcopy(owner, memo), self.__name__)
 
 
 class _Tool(_Wrapper):
@@ -500,11 +506,15 @@ class _Tool(_Wrapper):
 
     __bound_function_wrapper__ = _BoundTool
 
-    def __reduce_ex__(self, protocol: Any) -> str:
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return str(self.__qualname__)
 
-    def __copy__(self) -> _Tool:
+    def __copy__(self) -> Any:
         return self
 
-    def __deepcopy__(self, memo: object) -> _Tool:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self
+
+
+def _look_up(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), import_module(module))
