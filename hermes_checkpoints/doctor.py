@@ -77,7 +77,7 @@ def _of_projects(manager: CheckpointManager, status: Status, command: str) -> It
             yield Problem(f"its directory is not there: {entry.why}", root, hint)
         elif entry.presence is Presence.UNREACHABLE:
             yield Problem(f"its directory is not there: {entry.why}", root)
-        if manager.books.of(entry.project).journal_file.exists():
+        if manager.books.of(entry.project).journal.exists:
             hint = f"{command} undo, or restore again, in that directory"
             yield Problem("a rollback was broken off half-way", root, hint)
 

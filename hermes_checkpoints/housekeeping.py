@@ -16,6 +16,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from hermes_checkpoints.books import Books
@@ -119,7 +121,7 @@ class Housekeeping:
         config = self._config
         days = config.retention_days if retention_days is None else retention_days
         cap = config.max_total_size_mb if max_total_size_mb is None else max_total_size_mb
-        limits = Limits(config.max_snapshots, int(cap * _MB), days, delete_orphans)
+        limits = Limits(config.max_snapshots, ceil(cap * _MB), days, delete_orphans)
         archives = tuple(a for a in self.archives() if self._is_stale(a, days))
         if not self.has_store:
             failed = () if dry_run else self._delete_archives(archives)
@@ -191,7 +193,7 @@ class Housekeeping:
 
     def _in_use(self, project: Project) -> bool:
         book = self._books.of(project)
-        return book.journal_file.exists() or bool(book.leases.running())
+        return book.journal.exists or bool(book.leases.running())
 
     # ------------------------------------------------------------------ at start-up
 
@@ -392,15 +394,26 @@ class Housekeeping:
                     hint="try again when no tool and no rollback is running there",
                 )
             ids = self._store.forget_path(project, path)
-            ledger = self._books.of(project).ledger
-            if ledger.exists:
-                prefix = path.rstrip("/") + "/"
-                entries = ledger.entries()
-                ledger.rewrite(
-                    e for e in entries if e.path != path and not e.path.startswith(prefix)
-                )
+            self._forget_records(project, path, ids)
         self._store.compact(full=True)
         return ids
+
+    def _forget_records(self, project: Project, path: str, ids: Mapping[str, str]) -> None:
+        """Bring the records in line: the path's entries and the way back through it go."""
+        book = self._books.of(project)
+        book.rollbacks.rewrite([])
+        if not book.ledger.exists:
+            return
+        prefix = path.rstrip("/") + "/"
+        book.ledger.rewrite(
+            replace(
+                e,
+                checkpoint=ids.get(e.checkpoint, e.checkpoint),
+                target=ids.get(e.target, e.target),
+            )
+            for e in book.ledger.entries()
+            if e.path != path and not e.path.startswith(prefix)
+        )
 
     def relink(self, old: Project, new: Project) -> None:
         """Give the checkpoints and records of a moved project to its new place."""

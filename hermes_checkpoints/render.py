@@ -298,7 +298,7 @@ def plan(it: Plan, words: Words = SLASH, typed: str = "") -> str:
     """What a restore would do, each path with its reason. `typed` is the command that does it."""
     lines = [f"Plan for checkpoint {_named(it.checkpoint)}"]
     if it.refusal:
-        return "\n".join([*lines, f"Would be refused: {sentence(safe(it.refusal))}", *_notes(it)])
+        return "\n".join([*lines, f"Would be refused: {_stopped(it.refusal)}", *_notes(it)])
     lines.append(_plan_counts(it))
     for kind, title in _STEP_TITLES.items():
         lines += _section(title, [(s.path, s.why) for s in it.of(kind)])
@@ -403,19 +403,27 @@ def chat_only(checkpoint: Checkpoint, turns: int) -> str:
 
 
 def sentence(text: str) -> str:
-    """Text that begins with a capital and ends with a stop."""
+    """Text that begins with a capital, unless with a path or command, and ends with a stop."""
     text = text.strip()
-    text = text[:1].upper() + text[1:]
+    word = text.split(" ", 1)[0]
+    if word.isalpha():
+        text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def _stopped(text: str) -> str:
+    """Foreign text made safe, with a stop at its end."""
+    shown = _lines(text.strip())
+    return shown if shown.endswith((".", "!", "?", "…")) else shown + "."
 
 
 def complaint(error: BaseException) -> str:
     """An error as one sentence, then what the person can do."""
     if isinstance(error, CheckpointError):
-        lines = [sentence(_lines(error.message))]
-        return "\n".join([*lines, sentence(_lines(error.hint))] if error.hint else lines)
+        hint = [f"→ {_lines(error.hint)}"] if error.hint else []
+        return "\n".join([sentence(_lines(error.message)), *hint])
     kind = type(error).__name__
-    return f"Something went wrong in the library itself ({kind}): {sentence(_lines(str(error)))}"
+    return f"Something went wrong in the library itself ({kind}): {_stopped(str(error))}"
 
 
 def _lines(text: str) -> str:
@@ -467,14 +475,14 @@ def _status_trouble(it: Status, now: float, words: Words) -> list[str]:
     for project in it.projects:
         where = safe(project.project.root)
         if project.presence is not Presence.LIVE:
-            lines.append(f"{where} is {project.presence.value}: {sentence(safe(project.why))}")
+            lines.append(f"{where} is {project.presence.value}: {safe(project.why)}.")
         if project.problem:
-            lines.append(f"{where}: {sentence(safe(project.problem))}")
+            lines.append(f"{where}: {_stopped(project.problem)}")
         if failure := project.failure:
             times = "" if failure.count == 1 else f" ({failure.count} times running)"
             lines.append(
                 f"{where}: no checkpoint could be taken {age(now - failure.time)}{times}: "
-                f"{sentence(_lines(failure.error))}"
+                f"{_stopped(failure.error)}"
             )
     return lines
 
@@ -504,11 +512,8 @@ def prune_result(it: PruneResult) -> str:
     lines.append(f"{size(freed)} {frees}; the store takes {size(it.after)}.")
     if it.still_over:
         lines.append(f"The store is still over its cap, because {it.still_over}.")
-    lines += [
-        f"Kept {safe(p.project.root)} ({p.presence.value}): {sentence(safe(p.why))}"
-        for p in it.left
-    ]
-    lines += [f"Could not delete {safe(what)}: {sentence(safe(why))}" for what, why in it.failed]
+    lines += [f"Kept {safe(p.project.root)} ({p.presence.value}): {safe(p.why)}." for p in it.left]
+    lines += [f"Could not delete {safe(what)}: {_stopped(why)}" for what, why in it.failed]
     return "\n".join(lines)
 
 
@@ -553,7 +558,8 @@ def forgotten(path: str, ids: Mapping[str, str]) -> str:
     """That a path is gone, and which checkpoints have new ids."""
     lines = [f"  {old[:12]} → {new[:12]}" for old, new in ids.items()]
     count = _count(len(ids), "checkpoint")
-    return "\n".join([f"{safe(path)} is gone from {count}, whose ids are new:", *lines])
+    again = "It is saved again unless an ignore rule or `exclude` leaves it out from now on."
+    return "\n".join([f"{safe(path)} is gone from {count}, whose ids are new:", *lines, again])
 
 
 def relinked(old: Project, new: Project) -> str:
@@ -582,9 +588,9 @@ def problems(found: Sequence[Problem], words: Words = SLASH) -> str:
     lines = [_count(len(found), "problem") + " found:"]
     for problem in found:
         where = f"{safe(problem.project)}: " if problem.project else ""
-        lines.append(f"  {where}{sentence(_lines(problem.what))}")
+        lines.append(f"  {where}{_stopped(problem.what)}")
         if problem.fix:
-            lines.append(f"    {sentence(_lines(problem.fix))}")
+            lines.append(f"    → {_lines(problem.fix)}")
     return "\n".join(lines)
 
 
@@ -594,7 +600,7 @@ def problems(found: Sequence[Problem], words: Words = SLASH) -> str:
 def explanation(it: Explanation) -> str:
     """Whether a path is protected, since when, or why not."""
     word = "protected" if it.protected else "not protected"
-    lines = [f"{safe(it.path)} is {word}: {sentence(safe(it.why))}"]
+    lines = [f"{safe(it.path)} is {word}: {_stopped(it.why)}"]
     lines.append(f"Project: {safe(it.project.root)}")
     if not it.project.whole:
         lines.append(_named_only(it.project))
