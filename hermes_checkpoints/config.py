@@ -16,7 +16,15 @@ from typing import Any
 from hermes_checkpoints.errors import ConfigError
 from hermes_checkpoints.excludes import CaptureRules
 
-__all__ = ["HERMES", "VIBEOS", "Config", "HostProfile", "environment_path", "home_directory"]
+__all__ = [
+    "HERMES",
+    "VIBEOS",
+    "Config",
+    "HostProfile",
+    "environment_path",
+    "home_directory",
+    "inherited_environment",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,12 @@ def environment_path() -> str:
     return os.environ.get("PATH", os.defpath)
 
 
+def inherited_environment() -> dict[str, str]:
+    """The variables that programs started by a store may see, and no others."""
+    names = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "WINDIR")
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """What the library may do, and within which limits.
@@ -121,18 +135,21 @@ class Config:
         *,
         host: str | HostProfile = HERMES,
         enabled: bool | None = None,
+        default_enabled: bool = False,
         **overrides: Any,
     ) -> Config:
         """Read the `checkpoints:` section of a YAML file.
 
         `path` defaults to `config.yaml` in the host's home; a missing file means defaults, which in
         a file are *off*. `enabled` is the host's session flag and overrides only that key;
-        `overrides` are further keys that win over the file. Unknown keys warn and are named.
+        `default_enabled` is what holds where the file does not say: true for what a person has
+        installed. `overrides` are further keys that win over the file. Unknown keys warn and are
+        named.
         Raises `ConfigError` naming file, key and value.
         """
         profile = _profile(host)
         file = _expand(path) if path is not None else profile.home_path() / "config.yaml"
-        values = {"enabled": False, **_section(file), **overrides}
+        values = {"enabled": default_enabled, **_section(file), **overrides}
         if enabled is not None:
             values["enabled"] = enabled
         known = {f.name for f in fields(cls)} - {"host", "source"}
@@ -203,14 +220,14 @@ def _profile(host: str | HostProfile) -> HostProfile:
 
 
 def _section(file: Path) -> dict[str, Any]:
-    import yaml  # only a host with a configuration file pays for it
-
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read ({error})") from error
+    import yaml  # only a host with a configuration file pays for it
+
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:

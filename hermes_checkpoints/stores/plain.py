@@ -210,7 +210,8 @@ class PlainStore:
             if not add:
                 return None
             tree = self._put_state({**held, **add.paths})
-            more = rows.grown(checkpoint, add, observation, tree, _new_id())
+            more = rows.grown(checkpoint, add, observation, tree)
+            more = replace(more, supplements=(*more.supplements, _new_id()))
             document["checkpoints"][-1] = rows.encode(Row(more, row.live))
             self._touch(project, document)
             self._write(project, document)

@@ -114,9 +114,7 @@ def addition(
     return Addition(paths, tuple(sorted(versions, key=lambda v: v[0])), gaps, dirs)
 
 
-def grown(
-    checkpoint: Checkpoint, new: Addition, observation: Observation, tree: str, supplement_id: str
-) -> Checkpoint:
+def grown(checkpoint: Checkpoint, new: Addition, observation: Observation, tree: str) -> Checkpoint:
     """The checkpoint with an addition; `tree` is the state it holds now."""
     forced = observation.unruled | (set(new.paths) if not observation.whole else set())
     gaps = None
@@ -134,7 +132,6 @@ def grown(
         modes={**checkpoint.modes, **added_modes},
         empty_dirs=tuple(sorted({*checkpoint.empty_dirs, *new.empty_dirs})),
         versions=(*checkpoint.versions, *new.versions),
-        supplements=(*checkpoint.supplements, supplement_id),
     )
 
 

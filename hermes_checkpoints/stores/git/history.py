@@ -1,0 +1,460 @@
+"""A project's history: commits on its ref, what they know beyond their tree, and the list of them.
+
+Owns commit messages and trailers, the metadata blobs, the boundary where the list ends, and the
+catalogue: the list as a file, derived from all of these, so that a warm list starts no child.
+
+Nothing is ever rewritten. Dropping moves the boundary; what lies behind it goes when `upkeep`
+reclaims. A checkpoint left standing behind the boundary (pinned, or among dropped ones) is an
+*island*: a ref keeps it, the boundary file says where it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_checkpoints.errors import StoreError
+from hermes_checkpoints.records import Checkpoint, Project
+from hermes_checkpoints.stores import rows
+from hermes_checkpoints.stores.git.index import mark
+from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
+from hermes_checkpoints.stores.git.library import Commit, Library
+from hermes_checkpoints.stores.git.objects import Entry, Loose, commit_bytes, tree_bytes
+from hermes_checkpoints.stores.git.plumbing import Plumbing
+from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.rows import Row
+
+__all__ = ["Catalogue", "History"]
+
+_FORMAT = 1
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
+_REGULAR = 0o100644
+_HEAD = 82  # "<old> <new>\n" before the figures of a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The list of one project: newest first. `meta` are the entries of its metadata tree."""
+
+    tip: str
+    rows: tuple[Row, ...] = ()
+    meta: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundary:
+    """Where the list ends: the oldest commit of the unbroken part, and the islands behind it."""
+
+    base: str = ""
+    islands: tuple[tuple[str, ...], ...] = ()
+
+
+class History:
+    """The histories of one store. Methods that write expect the project's lock to be held."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        plumbing: Plumbing,
+        refs: Refs,
+        loose: Loose,
+        library: Callable[[], Library],
+    ) -> None:
+        self._layout = layout
+        self._plumbing = plumbing
+        self._refs = refs
+        self._loose = loose
+        self._library = library
+        self._loaded: dict[str, tuple[list[Any], Catalogue]] = {}
+
+    # ------------------------------------------------------------------ reading
+
+    def catalogue(self, project_id: str) -> Catalogue:
+        """The list, from the catalogue file if it is true of the present tip, else made anew."""
+        tip = self._refs.read(self._layout.ref(project_id)) or ""
+        path = self._path(project_id)
+        boundary = mark(self._boundary_path(project_id))
+        known = self._loaded.get(project_id)
+        if known and known[0] == [tip, mark(path), boundary]:
+            return known[1]
+        found = self._read(path, tip, boundary) or self._rebuild(project_id, tip)
+        self._loaded[project_id] = ([tip, mark(path), boundary], found)
+        return found
+
+    def pins(self, project_id: str) -> dict[str, list[str]]:
+        """Names of the pins on each checkpoint."""
+        prefix = self._layout.own_ref("pins", project_id)
+        found: dict[str, list[str]] = {}
+        for ref in self._refs.below(prefix):
+            checkpoint_id, _, name = ref[len(prefix) + 1 :].partition("/")
+            found.setdefault(checkpoint_id, []).append(_unquoted(name))
+        return found
+
+    def checkpoints(self, project_id: str) -> list[Checkpoint]:
+        """All checkpoints, newest first, with pins and statistics."""
+        catalogue = self._counted(project_id, self.catalogue(project_id))
+        pins = self.pins(project_id)
+        return [
+            replace(row.checkpoint, pins=tuple(sorted(pins[row.checkpoint.id])))
+            if row.checkpoint.id in pins
+            else row.checkpoint
+            for row in catalogue.rows
+        ]
+
+    # ------------------------------------------------------------------ writing
+
+    def append(
+        self,
+        project: Project,
+        row: Row,
+        *,
+        supplements: str = "",
+        before: Catalogue,
+    ) -> Checkpoint:
+        """Write a checkpoint (or the supplement of the newest) and make it the tip.
+
+        The ref moves last but for the catalogue, so that a kill before leaves all as it was.
+        """
+        now = time.time()
+        labels = dict(row.checkpoint.labels)
+        message = _message(project, row.checkpoint, labels, supplements)
+        parents = [before.tip] if before.tip else []
+        who = self._layout.namespace.title()
+        data = commit_bytes(row.checkpoint.tree, parents, message, now, who=f"{who} Checkpoints")
+        oid = self._loose.write(b"commit", data, sync=True)
+        if supplements:
+            ids = (*row.checkpoint.supplements, oid)
+            done = Row(replace(row.checkpoint, supplements=ids), row.live)
+            kept = (done, *before.rows[1:])
+        else:
+            done = Row(replace(row.checkpoint, id=oid, time=float(int(now))), row.live)
+            kept = (done, *before.rows)
+        meta = self._add_meta(project.id, done, oid, before, kept)
+        self._refs.write(self._layout.ref(project.id), oid, sync=True)
+        self._layout.set_head(project.id, oid)
+        self._save(project.id, Catalogue(oid, kept, meta))
+        return done.checkpoint
+
+    def drop(self, project_id: str, gone: Iterable[str]) -> None:
+        """Take checkpoints off the list; pinned ones stay."""
+        catalogue, pins = self.catalogue(project_id), self.pins(project_id)
+        out = {one for one in gone if one not in pins}
+        kept = [row for row in catalogue.rows if row.checkpoint.id not in out]
+        if len(kept) == len(catalogue.rows):
+            return
+        chain = self._unbroken(project_id, catalogue, out)
+        islands = kept[len(chain) :]
+        for row in islands:
+            last = _commits(row)[-1]
+            self._refs.write(self._layout.own_ref("kept", project_id, row.checkpoint.id), last)
+        boundary = _Boundary(
+            chain[-1].checkpoint.id if chain else "", tuple(map(_commits, islands))
+        )
+        tip = catalogue.tip if chain else ""
+        if not chain:
+            self._refs.delete(self._layout.ref(project_id))
+            self._layout.set_head(project_id, "")
+        self._write_boundary(project_id, boundary)
+        for row in catalogue.rows:
+            if row.checkpoint.id in out:
+                self._refs.delete(self._layout.own_ref("kept", project_id, row.checkpoint.id))
+        self._save(project_id, Catalogue(tip, tuple(kept), catalogue.meta))
+
+    def _unbroken(self, project_id: str, catalogue: Catalogue, out: set[str]) -> list[Row]:
+        """The rows from the tip on that are kept and no islands already."""
+        old = {commits[0] for commits in self._boundary(project_id).islands}
+        chain: list[Row] = []
+        for row in catalogue.rows:
+            if row.checkpoint.id in out or row.checkpoint.id in old:
+                break
+            chain.append(row)
+        return chain
+
+    def pin(self, project_id: str, row: Row, name: str) -> None:
+        ref = self._layout.own_ref("pins", project_id, row.checkpoint.id, _quoted(name))
+        self._refs.write(ref, _commits(row)[-1])
+
+    def unpin(self, project_id: str, checkpoint_id: str, name: str) -> None:
+        ref = self._layout.own_ref("pins", project_id, checkpoint_id, _quoted(name))
+        self._refs.delete(ref)
+
+    def forget(self, project_id: str) -> None:
+        """Remove every ref and file of a project's history."""
+        for kind in ("live", "meta"):
+            self._refs.delete(self._layout.own_ref(kind, project_id))
+        for kind in ("open", "pins", "kept"):
+            for ref in self._refs.below(self._layout.own_ref(kind, project_id)):
+                self._refs.delete(ref)
+        self._refs.delete(self._layout.ref(project_id))
+        for path in (self._path(project_id), self._boundary_path(project_id)):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
+        self._loaded.pop(project_id, None)
+
+    # ------------------------------------------------------------------ metadata
+
+    def _add_meta(
+        self, project_id: str, row: Row, oid: str, before: Catalogue, kept: Sequence[Row]
+    ) -> dict[str, str]:
+        """Write what the checkpoint knows and hold it by the project's metadata ref."""
+        wanted = {commit for one in kept for commit in _commits(one)}
+        meta = {k: v for k, v in (before.meta or {}).items() if k.partition("-")[0] in wanted}
+        value = rows.encode(row)
+        told = ("gaps", "named", "modes", "empty_dirs", "versions", "whole", "live")
+        data = json.dumps({k: value[k] for k in told if k in value}, sort_keys=True).encode()
+        meta[oid] = self._loose.write(b"blob", data)
+        for number, (_, state) in enumerate(row.checkpoint.versions):
+            meta[f"{oid}-{number}"] = state.content
+        tree = {name.encode(): Entry(_REGULAR, blob) for name, blob in meta.items()}
+        root = self._loose.write(b"tree", tree_bytes(tree))
+        self._refs.write(self._layout.own_ref("meta", project_id), root)
+        return meta
+
+    def _read_meta(self, project_id: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        """The metadata tree's entries, and what each commit's blob says."""
+        root = self._refs.read(self._layout.own_ref("meta", project_id))
+        if not root:
+            return {}, {}
+        try:
+            listing = self._plumbing.run(["ls-tree", "-z", root]).out
+        except StoreError:
+            return {}, {}
+        entries: dict[str, str] = {}
+        for line in listing.split(b"\0"):
+            head, _, name = line.partition(b"\t")
+            if name:
+                entries[name.decode()] = head.split(b" ")[2].decode()
+        said: dict[str, dict[str, Any]] = {}
+        for commit, blob in entries.items():
+            if "-" not in commit:
+                try:
+                    said[commit] = json.loads(next(self._library().contents([blob])))
+                except (StoreError, ValueError):
+                    continue
+        return entries, said
+
+    # ------------------------------------------------------------------ the catalogue
+
+    def _read(self, path: str, tip: str, boundary: list[int] | None) -> Catalogue | None:
+        value = read_json(path)
+        if (
+            not value
+            or value.get("format") != _FORMAT
+            or value.get("tip") != tip
+            or value.get("boundary") != boundary
+        ):
+            return None
+        try:
+            found = tuple(rows.decode(row) for row in value["rows"])
+        except (KeyError, ValueError, TypeError):
+            return None
+        return Catalogue(tip, found, value["meta"])
+
+    def _save(self, project_id: str, catalogue: Catalogue) -> None:
+        boundary = mark(self._boundary_path(project_id))
+        path = self._path(project_id)
+        write_json(
+            path,
+            {
+                "format": _FORMAT,
+                "tip": catalogue.tip,
+                "boundary": boundary,
+                "rows": [rows.encode(row) for row in catalogue.rows],
+                "meta": catalogue.meta,
+            },
+        )
+        self._loaded[project_id] = ([catalogue.tip, mark(path), boundary], catalogue)
+
+    def _rebuild(self, project_id: str, tip: str) -> Catalogue:
+        """The list from the commits themselves: after another program wrote, or a loss."""
+        boundary = self._boundary(project_id)
+        if not tip and not boundary.islands:
+            return Catalogue("", (), {})
+        entries, said = self._read_meta(project_id)
+        chains = [self._walk(tip, boundary.base)] if tip else []
+        for commits in boundary.islands:
+            found = [c for c in map(self._library().commit, commits) if c]
+            chains.append(list(reversed(found)))
+        found_rows: list[Row] = []
+        for chain in chains:
+            found_rows += _grouped(chain, said)
+        catalogue = Catalogue(tip, tuple(found_rows), entries)
+        self._save(project_id, catalogue)
+        return catalogue
+
+    def _walk(self, tip: str, base: str) -> list[Commit]:
+        """Commits from the tip to the base, or to one that is missing: there the history ends."""
+        chain: list[Commit] = []
+        at = tip
+        while at:
+            commit = self._library().commit(at)
+            if commit is None:
+                break
+            chain.append(commit)
+            if at == base:
+                break
+            at = commit.parent
+        return chain
+
+    def _counted(self, project_id: str, catalogue: Catalogue) -> Catalogue:
+        """The list with statistics, which are counted once, here, and then remembered."""
+        pairs = zip(catalogue.rows, catalogue.rows[1:], strict=False)
+        todo = [
+            (before.checkpoint.tree, row.checkpoint.tree)
+            for row, before in pairs
+            if row.checkpoint.files is None
+        ]
+        if not todo:
+            return catalogue
+        counts = self._count(todo)
+        done = []
+        for at, row in enumerate(catalogue.rows):
+            if row.checkpoint.files is None and at + 1 < len(catalogue.rows):
+                key = (catalogue.rows[at + 1].checkpoint.tree, row.checkpoint.tree)
+                if key in counts:
+                    files, plus, minus = counts[key]
+                    one = replace(row.checkpoint, files=files, insertions=plus, deletions=minus)
+                    row = Row(one, row.live)
+            done.append(row)
+        counted = Catalogue(catalogue.tip, tuple(done), catalogue.meta)
+        self._save(project_id, counted)
+        return counted
+
+    def _count(
+        self, pairs: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Files, insertions and deletions between pairs of trees, by one child."""
+        counts: dict[tuple[str, str], tuple[int, int, int]] = {}
+        wanted = {pair for pair in pairs if pair[0] != pair[1]}
+        for pair in set(pairs) - wanted:
+            counts[pair] = (0, 0, 0)
+        if not wanted:
+            return counts
+        given = b"".join(f"{old} {new}\n".encode() for old, new in sorted(wanted))
+        command = ["diff-tree", "--stdin", "-r", "-z", "--numstat", "--no-renames"]
+        try:
+            out = self._plumbing.run(command, given=given).out
+        except StoreError:
+            return counts  # a damaged tree: the list does without the figures
+        for old, new in wanted:
+            counts[old, new] = (0, 0, 0)
+        key, at = ("", ""), 0
+        while at < len(out):
+            head = out[at : at + _HEAD].decode("ascii", "replace")
+            pair = (head[:40], head[41:81])
+            if pair in counts:
+                key, at = pair, at + _HEAD
+                continue
+            end = out.index(b"\0", at)
+            plus, minus = out[at:end].split(b"\t", 2)[:2]
+            files, more, less = counts[key]
+            counts[key] = (files + 1, more + _number(plus), less + _number(minus))
+            at = end + 1
+        return counts
+
+    # ------------------------------------------------------------------ the boundary
+
+    def _boundary(self, project_id: str) -> _Boundary:
+        value = read_json(self._boundary_path(project_id)) or {}
+        islands = value.get("islands", ())
+        return _Boundary(value.get("base", ""), tuple(tuple(commits) for commits in islands))
+
+    def _write_boundary(self, project_id: str, boundary: _Boundary) -> None:
+        value = {"base": boundary.base, "islands": [list(commits) for commits in boundary.islands]}
+        write_json(self._boundary_path(project_id), value)
+
+    def bases(self, project_id: str) -> list[str]:
+        """The commits whose parents are to be forgotten."""
+        boundary = self._boundary(project_id)
+        found = [commits[0] for commits in boundary.islands]
+        return [boundary.base, *found] if boundary.base else found
+
+    def _path(self, project_id: str) -> str:
+        return self._layout.path("catalogue", f"{project_id}.json")
+
+    def _boundary_path(self, project_id: str) -> str:
+        return self._layout.path("boundaries", f"{project_id}.json")
+
+
+# --------------------------------------------------------------------------- commits and rows
+
+
+def _commits(row: Row) -> tuple[str, ...]:
+    """A checkpoint's commits, oldest first."""
+    return (row.checkpoint.id, *row.checkpoint.supplements)
+
+
+def _message(
+    project: Project, checkpoint: Checkpoint, labels: Mapping[str, str], supplements: str
+) -> bytes:
+    """Subject and trailers; they also keep equal trees of two projects from one commit id."""
+    trailers = {"Project": project.root, **labels}
+    trailers["Scope"] = "whole" if checkpoint.whole else "named"
+    if supplements:
+        trailers["Supplements"] = supplements
+    lines = [" ".join(checkpoint.reason.split("\n")), ""]
+    lines += [f"{key}: {' '.join(value.split(chr(10)))}" for key, value in trailers.items()]
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _trailers(message: str) -> tuple[str, dict[str, str]]:
+    """The subject, and the trailers if the last paragraph has nothing else."""
+    subject, _, rest = message.partition("\n")
+    lines = rest.strip("\n").split("\n\n")[-1].split("\n") if rest.strip() else []
+    found = [_TRAILER.fullmatch(line) for line in lines]
+    if not all(found):
+        return subject, {}
+    return subject, {match[1]: match[2] for match in found if match}
+
+
+def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> list[Row]:
+    """Rows, newest first, of a chain of commits: each with its supplements as one."""
+    found: list[Row] = []
+    for commit in reversed(chain):
+        subject, labels = _trailers(commit.message)
+        supplemented = labels.pop("Supplements", "")
+        scope = labels.pop("Scope", "whole")
+        labels.pop("Project", None)
+        told = said.get(commit.oid)
+        if supplemented and found and found[-1].checkpoint.id == supplemented:
+            found[-1] = _supplemented(found[-1], commit, told)
+            continue
+        value: dict[str, Any] = {
+            "gaps": None,
+            "whole": scope == "whole",
+            "live": commit.tree,
+            **(told or {}),
+            "id": commit.oid,
+            "time": commit.time,
+            "reason": subject,
+            "tree": commit.tree,
+            "labels": labels,
+        }
+        found.append(rows.decode(value))
+    return found[::-1]
+
+
+def _supplemented(row: Row, commit: Commit, told: Mapping[str, Any] | None) -> Row:
+    ids = (*row.checkpoint.supplements, commit.oid)
+    value = {**rows.encode(row), **(told or {}), "tree": commit.tree, "supplements": list(ids)}
+    return rows.decode(value)
+
+
+def _number(text: bytes) -> int:
+    return 0 if text == b"-" else int(text)
+
+
+def _quoted(name: str) -> str:
+    """A pin's name as one part of a ref's name, whatever it is."""
+    return "p" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}_" for c in name)
+
+
+def _unquoted(part: str) -> str:
+    return re.sub(r"_([0-9a-f]+)_", lambda match: chr(int(match[1], 16)), part[1:])

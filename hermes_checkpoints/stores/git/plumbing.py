@@ -1,0 +1,205 @@
+"""Running git: one environment, one set of options, children that end.
+
+Owns every start of a git process. Imports no GitPython (55 ms), so that a tool call does not pay
+for it; `library` runs GitPython's own children through here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hermes_checkpoints.config import inherited_environment
+from hermes_checkpoints.errors import StoreError, StoreUnavailable
+from hermes_checkpoints.stores.git.layout import Layout
+
+__all__ = ["GitFailed", "Place", "Plumbing", "Result"]
+
+# Each line is there for a fault that was seen without it.
+_OPTIONS = (
+    "core.fsmonitor=false",  # runs a program
+    "core.hooksPath=" + os.devnull,  # `--no-verify` is not enough: post-commit still runs
+    "core.attributesFile=" + os.devnull,
+    "core.untrackedCache=true",  # 5,000 files: 9 ms for a status instead of 14
+    "status.showUntrackedFiles=all",  # the untracked cache serves -uall only if configured (2.36)
+    "core.preloadIndex=true",
+    "core.splitIndex=false",  # the index is one file: `index` reads it
+    "core.sparseCheckout=false",
+    "index.version=2",
+    "feature.manyFiles=false",
+    "core.fileMode=true",
+    "core.symlinks=true",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.autocrlf=false",
+    "core.protectNTFS=false",  # a file may be called `git~1` here
+    "core.protectHFS=false",
+    "core.precomposeUnicode=false",
+    "core.quotePath=false",
+    "core.looseCompression=1",
+    "core.logAllRefUpdates=false",
+    "gc.auto=0",  # a detached gc was killed by hosts and left locks
+    "maintenance.auto=false",
+    "commit.gpgSign=false",
+    "protocol.allow=never",
+)
+_TIMEOUT = 120.0
+_GRACE = 5.0
+
+
+class GitFailed(StoreError):
+    """A git command ended with an unexpected status; `status` and `words` are its own."""
+
+    def __init__(self, args: Sequence[str], status: int, words: str) -> None:
+        super().__init__(f"git {args[0]} failed ({status}): {words or 'without a word'}")
+        self.status = status
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command runs: git directory, work tree and index; `None` for the bare store."""
+
+    gitdir: str
+    root: str
+    index: str
+    excludes: str = os.devnull
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command printed, and how it ended."""
+
+    out: bytes
+    err: bytes
+    status: int
+
+
+class Plumbing:
+    """Starts git for one store."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._found: dict[str, str] = {}
+        self._options = [item for option in _OPTIONS for item in ("-c", option)]
+
+    @property
+    def program(self) -> str:
+        """The git on PATH. Raises `StoreUnavailable`."""
+        inherited = inherited_environment()
+        path = inherited.get("PATH", os.defpath)
+        found = self._found.get(path) or shutil.which("git", path=path)
+        if not found:
+            raise StoreUnavailable(
+                "there is no git on PATH, so checkpoints are off",
+                hint="install git (2.36 or newer serves best) and start again",
+            )
+        self._found[path] = found
+        return found
+
+    def environment(self, place: Place | None = None) -> dict[str, str]:
+        """The whole environment of a child: nothing of the caller's but a few named variables.
+
+        The home is an empty directory because git 2.30 knows no GIT_CONFIG_GLOBAL.
+        """
+        environment = {
+            **inherited_environment(),
+            "HOME": self._layout.null,
+            "XDG_CONFIG_HOME": self._layout.null,
+            "LC_ALL": "C",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_DIR": place.gitdir if place else self._layout.store,
+        }
+        if place:
+            environment["GIT_WORK_TREE"] = place.root
+            environment["GIT_INDEX_FILE"] = place.index
+        return environment
+
+    def command(self, args: Sequence[str], place: Place | None = None) -> list[str]:
+        """The whole command line."""
+        excludes = place.excludes if place else os.devnull
+        options = [*self._options, "-c", f"core.excludesFile={excludes}"]
+        return [self.program, *options, "--literal-pathspecs", *args]
+
+    def start(
+        self,
+        args: Sequence[str],
+        place: Place | None = None,
+        *,
+        extra: dict[str, str] | None = None,
+        at: str = "",
+        pathspecs: bool = False,
+    ) -> subprocess.Popen[bytes]:
+        """A running child with pipes. Whoever starts it ends it, by `finish` or `end`."""
+        command = self.command(args, place)
+        if pathspecs:
+            command.remove("--literal-pathspecs")
+        environment = self.environment(place)
+        environment.update(extra or {})
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=at or (place.root if place else self._layout.store),
+                env=environment,
+                umask=0o077 if os.name == "posix" else -1,
+            )
+        except OSError as error:
+            raise StoreError(f"git could not be started: {error}") from error
+
+    def run(
+        self,
+        args: Sequence[str],
+        place: Place | None = None,
+        *,
+        given: bytes = b"",
+        ok: Iterable[int] = (0,),
+        timeout: float | None = None,
+        extra: dict[str, str] | None = None,
+        at: str = "",
+        pathspecs: bool = False,
+    ) -> Result:
+        """Run to the end. Raises `GitFailed` for a status that is not in `ok`."""
+        child = self.start(args, place, extra=extra, at=at, pathspecs=pathspecs)
+        try:
+            out, err = child.communicate(given, timeout=timeout or _TIMEOUT)
+        except subprocess.TimeoutExpired as late:
+            end(child)
+            raise StoreError(
+                f"git {args[0]} took longer than {late.timeout:.0f} s and was ended"
+            ) from late
+        except BaseException:
+            end(child)
+            raise
+        if child.returncode not in ok:
+            raise GitFailed(args, child.returncode, first_line(err))
+        return Result(out, err, child.returncode)
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """End a child: TERM first, which lets git remove its lock files; KILL leaves them (2.39)."""
+    child.terminate()
+    try:
+        child.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+
+
+def first_line(text: bytes) -> str:
+    """The line that says what was wrong."""
+    lines = text.decode("utf-8", "replace").strip().splitlines()
+    for line in lines:
+        if line.startswith(("fatal:", "error:")):
+            return line
+    return lines[0] if lines else ""

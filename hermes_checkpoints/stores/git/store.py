@@ -1,0 +1,537 @@
+"""The store itself: the contract of `stores.base`, put together from the parts beside it.
+
+Owns the order of things: lock, make sure the store stands, look, write, point a ref. Everything
+that knows a format or starts a process is a part.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from hermes_checkpoints.errors import CaptureFailed, StoreError, StoreUnavailable
+from hermes_checkpoints.records import Change, Checkpoint, FileState, Gap, GapReason, Project
+from hermes_checkpoints.stores import reading, rows
+from hermes_checkpoints.stores.base import (
+    Diff,
+    Observation,
+    Problems,
+    ProjectRecord,
+    Records,
+    StoreSize,
+    Upkeep,
+)
+from hermes_checkpoints.stores.git.history import History
+from hermes_checkpoints.stores.git.index import Index
+from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
+from hermes_checkpoints.stores.git.locks import Locks
+from hermes_checkpoints.stores.git.matching import Matcher
+from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
+from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
+from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.scan import Live, Scanner
+from hermes_checkpoints.stores.git.trees import Trees
+from hermes_checkpoints.stores.rows import Row
+
+if TYPE_CHECKING:
+    from hermes_checkpoints.config import Config
+    from hermes_checkpoints.excludes import CaptureRules
+    from hermes_checkpoints.stores.git.library import Library
+
+__all__ = ["GitStore"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _clearly(
+    method: Callable[Concatenate[GitStore, P], R],
+) -> Callable[Concatenate[GitStore, P], R]:
+    """What the operating system says about the store's files, said as `StoreUnavailable`."""
+
+    @functools.wraps(method)
+    def clear(self: GitStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(self, *args, **kwargs)
+        except OSError as error:
+            raise self._layout.unusable(error) from error
+
+    return clear
+
+
+class GitStore:
+    """Checkpoints in one shared bare git repository below `base`."""
+
+    remote = False
+
+    def __init__(self, config: Config) -> None:
+        host = config.host
+        self._layout = Layout(str(config.base_path), host.namespace, host.v1_marker)
+        self._plumbing = Plumbing(self._layout)
+        self._locks = Locks(self._layout)
+        self._refs = Refs(self._layout, self._plumbing)
+        self._loose = Loose(self._layout.path("objects"))
+        self._trees = Trees(self._plumbing, self._loose)
+        self._scanner = Scanner(self._layout, self._plumbing, self._refs)
+        self._history = History(
+            self._layout, self._plumbing, self._refs, self._loose, self._library
+        )
+        self._books: Library | None = None
+        self._furnished = False
+
+    # ------------------------------------------------------------------ states
+
+    @contextmanager
+    def lock(self, project: Project, *, timeout: float | None = None) -> Iterator[None]:
+        self._layout.prepare()
+        with self._locks.held(project.id, timeout):
+            yield
+
+    @_clearly
+    def observe(
+        self,
+        project: Project,
+        rules: CaptureRules,
+        *,
+        named: Sequence[str] = (),
+        scan: bool = True,
+    ) -> Observation:
+        with self._ready(project):
+            if not os.path.isdir(project.root):
+                raise CaptureFailed(f"{project.root} is no directory any more; nothing to record")
+            if scan and project.whole:
+                live = self._scanner.look(project, rules)
+                index = Index.load(self._layout.index(project.id)) if named else Index(b"")
+            else:
+                live, index = Live(EMPTY_TREE, {}, {}, whole=False), Index(b"")
+            if not live.whole:
+                index = Index(b"")
+            found = _Named(project.root, rules, index, self._loose)
+            for path in named:
+                found.record(path)
+            return found.observation(live)
+
+    @_clearly
+    def keep(self, project: Project, key: str, tree: str) -> None:
+        with self._ready(project):
+            if tree == EMPTY_TREE:
+                self._trees.empty()
+            self._refs.write(self._layout.own_ref("open", project.id, key), tree)
+
+    @_clearly
+    def release(self, project: Project, key: str) -> None:
+        if self._layout.exists:
+            with self.lock(project):
+                self._refs.delete(self._layout.own_ref("open", project.id, key))
+
+    @_clearly
+    def changes(self, project: Project, old: str, new: str) -> list[Change]:
+        return self._trees.changes(old, new)
+
+    @_clearly
+    def entries(self, project: Project, tree: str) -> dict[str, FileState]:
+        return self._trees.entries(tree)
+
+    @_clearly
+    def states(
+        self, project: Project, tree: str, paths: Iterable[str]
+    ) -> dict[str, FileState | None]:
+        wanted = list(paths)
+        found = self._trees.some(tree, wanted) if wanted else {}
+        return {path: _file(found.get(path)) for path in wanted}
+
+    def read(self, project: Project, contents: Iterable[str]) -> Iterator[bytes]:
+        return self._library().contents(contents)
+
+    @_clearly
+    def diff(self, project: Project, old: str, new: str, paths: Sequence[str] = ()) -> Diff:
+        command = ["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv"]
+        states = [old, new, "--", *paths]
+        stat = self._differ([*command, "--stat=100", *states])
+        return Diff(stat, self._differ([*command, "--patch", "--no-color", *states]))
+
+    @_clearly
+    def match(self, candidates: Iterable[str], pathspecs: Sequence[str]) -> list[str]:
+        return Matcher(self._plumbing).match(candidates, pathspecs)
+
+    # ------------------------------------------------------------------ history
+
+    @_clearly
+    def capture(
+        self,
+        project: Project,
+        observation: Observation,
+        *,
+        reason: str,
+        labels: Mapping[str, str] | None = None,
+    ) -> Checkpoint | None:
+        with self._ready(project):
+            before = self._history.catalogue(project.id)
+            if before.rows and self._is_equal(before.rows[0], observation):
+                self._touch(project, at_most_hourly=True)
+                return None
+            tree = self._overlaid(observation)
+            checkpoint = Checkpoint(
+                id="",
+                time=0.0,
+                reason=rows.annotated(reason, observation.gaps),
+                tree=tree,
+                gaps=observation.gaps,
+                named=tuple(sorted(observation.unruled)),
+                modes=dict(observation.modes),
+                empty_dirs=observation.empty_dirs,
+                whole=observation.whole,
+                labels=dict(labels or {}),
+            )
+            done = self._history.append(project, Row(checkpoint, observation.tree), before=before)
+            self._touch(project)
+            return done
+
+    @_clearly
+    def supplement(
+        self, project: Project, checkpoint_id: str, observation: Observation
+    ) -> Checkpoint | None:
+        with self._ready(project):
+            before = self._history.catalogue(project.id)
+            row = rows.find(before.rows[:1], project, checkpoint_id)
+            checkpoint = row.checkpoint
+            observed = self._observed(checkpoint, observation)
+            held, blocked = self._held(checkpoint.tree, observed)
+            gap_paths = [gap.path for gap in observation.gaps if gap.path != "."]
+            held.update(self.states(project, checkpoint.tree, gap_paths))
+            add = rows.addition(checkpoint, observation, observed, held, blocked)
+            if not add:
+                return None
+            tree = self._trees.patch(checkpoint.tree, add.paths)
+            more = Row(rows.grown(checkpoint, add, observation, tree), row.live)
+            done = self._history.append(project, more, supplements=checkpoint.id, before=before)
+            self._touch(project)
+            return done
+
+    @_clearly
+    def list(self, project: Project) -> list[Checkpoint]:
+        return self._history.checkpoints(project.id) if self._standing else []
+
+    @_clearly
+    def get(self, project: Project, checkpoint_id: str) -> Checkpoint:
+        known = self._history.catalogue(project.id).rows if self._standing else ()
+        one = rows.find(known, project, checkpoint_id).checkpoint
+        pins = self._history.pins(project.id).get(one.id)
+        return replace(one, pins=tuple(sorted(pins))) if pins else one
+
+    @_clearly
+    def pin(self, project: Project, checkpoint_id: str, name: str) -> None:
+        with self._ready(project):
+            row = rows.find(self._history.catalogue(project.id).rows, project, checkpoint_id)
+            self._history.pin(project.id, row, name)
+
+    @_clearly
+    def unpin(self, project: Project, checkpoint_id: str, name: str) -> None:
+        if self._layout.exists:
+            with self.lock(project):
+                self._history.unpin(project.id, checkpoint_id, name)
+
+    @_clearly
+    def drop(self, project: Project, checkpoint_ids: Sequence[str]) -> None:
+        if self._layout.exists:
+            with self.lock(project):
+                self._history.drop(project.id, checkpoint_ids)
+
+    # ------------------------------------------------------------------ the store as a whole
+
+    @_clearly
+    def projects(self) -> Records:
+        if not self._standing:
+            return []
+        names = sorted(os.listdir(self._layout.path("projects")))
+        found = [self._record(name.removesuffix(".json")) for name in names if _is_document(name)]
+        return [record for record in found if record]
+
+    @_clearly
+    def forget(self, project: Project) -> None:
+        if not self._layout.exists:
+            return
+        with self.lock(project):
+            self._history.forget(project.id)
+            self._scanner.forget_index(project.id)
+            _remove(self._layout.gitdir(project.id))
+            _remove(self._layout.document(project.id))
+
+    @_clearly
+    def forget_path(self, project: Project, path: str) -> dict[str, str]:
+        raise NotImplementedError
+
+    @_clearly
+    def relink(self, old: Project, new: Project) -> None:
+        raise NotImplementedError
+
+    @_clearly
+    def would_free(self, drops: Mapping[str, Sequence[str]]) -> int:
+        raise NotImplementedError
+
+    @_clearly
+    def compact(self, *, budget: float = 60.0, full: bool = False) -> Upkeep:
+        size = self.size().store
+        return Upkeep(size, size)
+
+    @_clearly
+    def verify(self, *, read_data: bool = False, fix: bool = False) -> Problems:
+        return []
+
+    @_clearly
+    def size(self) -> StoreSize:
+        base = self._layout.base
+        legacy = {name: _room(os.path.join(base, name)) for name in self._layout.archives()}
+        return StoreSize(total=_room(base), store=_room(self._layout.store), legacy=legacy)
+
+    @_clearly
+    def clear(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        if self._books:
+            self._books.close()
+
+    # ------------------------------------------------------------------ standing
+
+    @property
+    def _standing(self) -> bool:
+        """Whether there is a store; something else in its place is an error."""
+        if os.path.lexists(self._layout.store) and not os.path.isdir(self._layout.store):
+            raise StoreUnavailable(
+                f"{self._layout.store} is no directory, so there can be no checkpoint store",
+                hint=f"move {self._layout.store} away, or set another `checkpoints.base`",
+            )
+        return self._layout.exists
+
+    @contextmanager
+    def _ready(self, project: Project) -> Iterator[None]:
+        """The project's lock on a store that stands and knows the project."""
+        self._layout.prepare()
+        if not (self._furnished and self._layout.sound):
+            self._found_store()
+        with self.lock(project):
+            self._layout.furnish_project(project.id, project.root)
+            yield
+
+    def _found_store(self) -> None:
+        """Create the store, or mend what it lacks; older layouts move aside."""
+        with self._locks.held("store"):
+            self._layout.move_v1(time.time())
+            if not self._layout.exists:
+                self._plumbing.run(
+                    ["init", "--quiet", "--bare", "--template=", self._layout.store],
+                    extra={"GIT_DIR": self._layout.store},
+                )
+            self._layout.furnish()
+            self._furnished = True
+
+    def _library(self) -> Library:
+        if self._books is None:
+            _ = self._plumbing.program  # said in our words if there is none
+            from hermes_checkpoints.stores.git.library import Library
+
+            self._books = Library(self._layout.store, self._plumbing)
+        return self._books
+
+    # ------------------------------------------------------------------ projects
+
+    def _touch(self, project: Project, *, at_most_hourly: bool = False) -> None:
+        """Note that the project was used. The keys are the host's own feature's, and more."""
+        path = self._layout.document(project.id)
+        document, now = read_json(path) or {}, time.time()
+        if at_most_hourly and now - document.get("last_touch", 0) < 3600:
+            return
+        document.setdefault("created_at", now)
+        document.update(workdir=project.root, last_touch=now, whole=project.whole)
+        document["why_not_whole"] = project.why_not_whole
+        try:
+            info = os.stat(project.root)
+            document.update(device=info.st_dev, inode=info.st_ino)
+        except OSError:
+            pass
+        write_json(path, document)
+
+    def _record(self, project_id: str) -> ProjectRecord | None:
+        document = read_json(self._layout.document(project_id)) or {}
+        root = document.get("workdir")
+        if not isinstance(root, str):
+            return None
+        whole, why = document.get("whole", True), document.get("why_not_whole", "")
+        return ProjectRecord(
+            project=Project(root, project_id, whole, why),
+            created_at=document.get("created_at", 0.0),
+            last_touch=document.get("last_touch", 0.0),
+            checkpoints=len(self._history.catalogue(project_id).rows),
+            device=document.get("device", 0),
+            inode=document.get("inode", 0),
+            problem=document.get("problem", ""),
+        )
+
+    # ------------------------------------------------------------------ comparing
+
+    def _is_equal(self, row: Row, observation: Observation) -> bool:
+        """Whether the newest checkpoint is what was observed; a child only for forced paths."""
+        if row.live != observation.tree:
+            return False
+        named = observation.named
+        forced = {*observation.unruled, *(p for p in row.checkpoint.named if p in named)}
+        there = self._trees.some(row.checkpoint.tree, forced) if forced else {}
+        held = {p: _file(there.get(p)) if p in forced else named[p] for p in named}
+        return rows.equal(row, observation, held)
+
+    def _overlaid(self, observation: Observation) -> str:
+        """The tree a checkpoint holds: the live one, with what was recorded only by name."""
+        tree = observation.tree
+        edits = {path: observation.named[path] for path in observation.unruled}
+        if edits:
+            return self._trees.patch(tree, edits)
+        return self._trees.empty() if tree == EMPTY_TREE else tree
+
+    def _observed(self, checkpoint: Checkpoint, observation: Observation) -> dict[str, FileState]:
+        """What an observation has that the checkpoint may lack."""
+        observed: dict[str, FileState] = {}
+        if observation.tree != EMPTY_TREE:
+            for change in self._trees.changes(checkpoint.tree, observation.tree):
+                if change.new:
+                    observed[change.path] = change.new
+        observed.update({path: state for path, state in observation.named.items() if state})
+        return observed
+
+    def _held(
+        self, tree: str, observed: Iterable[str]
+    ) -> tuple[dict[str, FileState | None], frozenset[str]]:
+        """The tree's states of paths, and those whose place in it is taken."""
+        paths = list(observed)
+        above = {path: _above(path) for path in paths}
+        there = self._trees.some(tree, {*paths, *(a for some in above.values() for a in some)})
+        blocked = frozenset(
+            path
+            for path in paths
+            if (path in there and there[path].mode == TREE)
+            or any(a in there and there[a].mode != TREE for a in above[path])
+        )
+        return {path: _file(there.get(path)) for path in paths}, blocked
+
+    def _differ(self, command: Sequence[str]) -> bytes:
+        try:
+            return self._plumbing.run(command).out
+        except GitFailed as error:
+            raise StoreError(f"the two states cannot be compared ({error.words})") from error
+
+
+# --------------------------------------------------------------------------- named paths
+
+
+@dataclass(slots=True)
+class _Named:
+    """Records paths asked for by name; what the index holds of them needs no second look."""
+
+    root: str
+    rules: CaptureRules
+    index: Index
+    loose: Loose
+    states: dict[str, FileState | None] = field(default_factory=dict)
+    unruled: set[str] = field(default_factory=set)
+    gaps: dict[str, Gap] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    empty_dirs: set[str] = field(default_factory=set)
+
+    def record(self, path: str) -> None:
+        """Record a path, or everything below it."""
+        inside = self._repository_above(path)
+        if inside:
+            self.gaps[inside] = Gap(inside, GapReason.NESTED_REPOSITORY)
+            return
+        found = reading.below(self.root, path)
+        if found is None:
+            self._file(path)
+            return
+        self.gaps.update({gap.path: gap for gap in found.gaps})
+        self.empty_dirs.update(found.empty_dirs)
+        for file in found.files:
+            self._file(file)
+
+    def observation(self, live: Live) -> Observation:
+        gaps = {**live.gaps, **self.gaps}
+        held = {path for path, state in self.states.items() if state}
+        return Observation(
+            tree=live.tree,
+            named=self.states,
+            unruled=frozenset(self.unruled),
+            gaps=tuple(gaps[path] for path in sorted(gaps) if path not in held),
+            modes={**live.modes, **self.modes},
+            empty_dirs=tuple(sorted(self.empty_dirs)),
+            whole=live.whole,
+        )
+
+    def _file(self, path: str) -> None:
+        tracked = self.index.find(path) if self.index.count else None
+        if tracked:
+            self.states[path] = tracked
+            return
+        found = reading.read(self.root, path, self.rules, named=True)
+        if isinstance(found, Gap):
+            self.gaps[path] = found
+        elif found is None:
+            self.states[path] = None
+        else:
+            self.states[path] = FileState(found.mode, self.loose.write(b"blob", found.data))
+            self.unruled.add(path)
+            odd = reading.odd_mode(found.permissions)
+            if odd is not None and not self.states[path].is_link:  # type: ignore[union-attr]
+                self.modes[path] = odd
+
+    def _repository_above(self, path: str) -> str:
+        for directory in _above(path):
+            if reading.has_git(os.path.join(self.root, directory)):
+                return directory
+        return ""
+
+
+# --------------------------------------------------------------------------- small parts
+
+
+def _file(state: FileState | None) -> FileState | None:
+    """A directory is no file state."""
+    return None if state is None or state.mode == TREE else state
+
+
+def _above(path: str) -> tuple[str, ...]:
+    """The directories of the project above a path, outermost first."""
+    parts = path.split("/")
+    return tuple("/".join(parts[:i]) for i in range(1, len(parts)))
+
+
+def _is_document(name: str) -> bool:
+    return name.endswith(".json") and len(name) == 21
+
+
+def _remove(path: str) -> None:
+    """Remove a file or a directory, if it is there."""
+    import shutil
+
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+        return
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _room(directory: str) -> int:
+    """Bytes of all files below a directory."""
+    total = 0
+    for here, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(here, name)).st_size
+            except OSError:
+                continue
+    return total

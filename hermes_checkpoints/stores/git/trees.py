@@ -1,0 +1,171 @@
+"""Trees: compared and read by one child, changed in process.
+
+Owns what turns git's tree objects into paths and states and back. `patch` gives the tree that
+differs from another in some paths; it reads only the trees on the way to them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from hermes_checkpoints.errors import StoreError
+from hermes_checkpoints.records import Change, FileState
+from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Entry, Loose, tree_bytes
+from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing, end
+
+__all__ = ["Trees"]
+
+_Edits: TypeAlias = "dict[bytes, FileState | _Edits | None]"
+
+
+class Trees:
+    """The trees of one store."""
+
+    def __init__(self, plumbing: Plumbing, loose: Loose) -> None:
+        self._plumbing = plumbing
+        self._loose = loose
+
+    # ------------------------------------------------------------------ reading
+
+    def changes(self, old: str, new: str) -> list[Change]:
+        """The paths in which two trees differ. Raises `StoreError` if one can't be read."""
+        if old == new:
+            return []
+        command = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new]
+        fields = self._out(command).split(b"\0")
+        return [_change(fields[i], fields[i + 1]) for i in range(0, len(fields) - 1, 2)]
+
+    def entries(self, tree: str) -> dict[str, FileState]:
+        """All paths of a tree."""
+        found = {}
+        for line in self._out(["ls-tree", "-r", "-z", "--full-tree", tree]).split(b"\0"):
+            if line:
+                path, mode, oid = _listed(line)
+                found[path] = FileState(mode, oid)
+        return found
+
+    def some(self, tree: str, paths: Iterable[str]) -> dict[str, FileState]:
+        """Those of the paths that a tree has; a directory counts, with mode `TREE`."""
+        wanted = list(paths)
+        found: dict[str, FileState] = {}
+        if tree == EMPTY_TREE:
+            return found
+        for start in range(0, len(wanted), 500):  # well below any limit on arguments
+            asked = wanted[start : start + 500]
+            command = ["ls-tree", "-z", "--full-tree", tree, "--", *asked]
+            for line in self._out(command).split(b"\0"):
+                if line:
+                    path, mode, oid = _listed(line)
+                    found[path] = FileState(mode, oid)
+        return found
+
+    def _out(self, command: Sequence[str]) -> bytes:
+        try:
+            return self._plumbing.run(command).out
+        except GitFailed as error:
+            raise StoreError(
+                f"a state of the project is not in the store, or is damaged ({error.words})",
+                hint="`hermes-checkpoints doctor` tells what else is",
+            ) from error
+
+    # ------------------------------------------------------------------ changing
+
+    def patch(self, tree: str, edits: Mapping[str, FileState | None]) -> str:
+        """The tree with some paths set, or removed (`None`); what stands in their way goes."""
+        if not edits:
+            return tree
+        nested: _Edits = {}
+        for path, state in edits.items():
+            *parents, name = os.fsencode(path).split(b"/")
+            level = nested
+            for part in parents:
+                below = level.get(part)
+                if not isinstance(below, dict):
+                    below = level[part] = {}
+                level = below
+            if not isinstance(level.get(name), dict) or state is not None:
+                level[name] = state
+        with _Reader(self._plumbing) as reader:
+            return self._patched(reader, tree, nested) or self.empty()
+
+    def empty(self) -> str:
+        """The empty tree, as a real object: git knows it without, other readers may not."""
+        return self._loose.write(b"tree", b"")
+
+    def _patched(self, reader: _Reader, tree: str, edits: _Edits) -> str:
+        """The id of the changed tree; empty if nothing is left in it."""
+        entries = reader.tree(tree) if tree else {}
+        for name, edit in edits.items():
+            old = entries.get(name)
+            if isinstance(edit, dict):
+                below = self._patched(reader, old.oid if old and old.mode == TREE else "", edit)
+                if below:
+                    entries[name] = Entry(TREE, below)
+                elif old and old.mode == TREE:
+                    del entries[name]
+            elif edit is None:
+                if old and old.mode != TREE:
+                    del entries[name]
+            else:
+                entries[name] = Entry(edit.mode, edit.content)
+        return self._loose.write(b"tree", tree_bytes(entries)) if entries else ""
+
+
+class _Reader:
+    """A `cat-file --batch` child that is asked for one tree after another."""
+
+    def __init__(self, plumbing: Plumbing) -> None:
+        self._plumbing = plumbing
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child:
+            end(self._child)
+
+    def tree(self, oid: str) -> dict[bytes, Entry]:
+        if oid == EMPTY_TREE:
+            return {}
+        if self._child is None:
+            self._child = self._plumbing.start(["cat-file", "--batch"])
+        asked, answer = self._child.stdin, self._child.stdout
+        assert asked and answer
+        asked.write(oid.encode() + b"\n")
+        asked.flush()
+        head = answer.readline().split()
+        if len(head) != 3 or head[1] != b"tree":
+            raise StoreError(f"the directory {oid} is not in the store, or is damaged")
+        data = answer.read(int(head[2]))
+        answer.read(1)
+        return _parsed(data)
+
+
+def _parsed(data: bytes) -> dict[bytes, Entry]:
+    entries, at = {}, 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end_of_name = data.index(b"\0", space)
+        oid = data[end_of_name + 1 : end_of_name + 21].hex()
+        entries[data[space + 1 : end_of_name]] = Entry(int(data[at:space], 8), oid)
+        at = end_of_name + 21
+    return entries
+
+
+def _listed(line: bytes) -> tuple[str, int, str]:
+    head, _, name = line.partition(b"\t")
+    mode, _, oid = head.split(b" ")
+    return os.fsdecode(name), int(mode, 8), oid.decode()
+
+
+def _change(head: bytes, name: bytes) -> Change:
+    old_mode, new_mode, old, new, _ = head.lstrip(b":").split(b" ")
+    return Change(os.fsdecode(name), _state(old_mode, old), _state(new_mode, new))
+
+
+def _state(mode: bytes, oid: bytes) -> FileState | None:
+    return FileState(int(mode, 8), oid.decode()) if mode != b"000000" else None
