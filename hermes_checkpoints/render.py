@@ -7,6 +7,7 @@ Texts end without a newline.
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,6 +55,7 @@ __all__ = [
     "listing",
     "names",
     "no_checkpoints",
+    "note",
     "orphans",
     "outcome",
     "plan",
@@ -73,19 +75,40 @@ __all__ = [
 class Words:
     """What the person types where the text is shown: a chat's `/rollback`, or a shell command.
 
-    `restore` stands before a checkpoint's number, `verb` before every other verb, `upkeep` before
-    the commands of the command line.
+    `restore` stands before a checkpoint's number, `verb` before every other verb, `log` lists the
+    checkpoints, `upkeep` stands before the commands of the command line.
     """
 
     restore: str = "/rollback"
     verb: str = "/rollback"
+    log: str = "/rollback"
     upkeep: str = "hermes checkpoints"
+
+    @classmethod
+    def of_slash(cls, name: str, command: str) -> Words:
+        """The words of a chat in which the command is called `name`."""
+        return cls(name, name, name, command)
 
     @classmethod
     def of_command(cls, command: str) -> Words:
         """The words of a command line that is started as `command`."""
-        return cls(f"{command} restore", command, command)
+        return cls(f"{command} restore", command, f"{command} log", command)
 
+    def translated(self, text: str) -> str:
+        """A sentence that speaks of `/rollback`, as it is typed here."""
+        return _ROLLBACK.sub(self._said, text)
+
+    def _said(self, found: re.Match[str]) -> str:
+        if found["verb"]:
+            return f"{self.verb} {found['verb']}"
+        if found["next"]:
+            return f"{found['next']}{self.restore}"
+        return f"{self.restore} <N>" if found["which"] else self.log
+
+
+_ROLLBACK = re.compile(
+    r"(?P<next>next `?)?(?<![\w/])/rollback\b(?: (?P<verb>undo|plan|diff)\b| (?P<which><N>))?"
+)
 
 SLASH = Words()
 
@@ -298,13 +321,14 @@ def plan(it: Plan, words: Words = SLASH, typed: str = "") -> str:
     """What a restore would do, each path with its reason. `typed` is the command that does it."""
     lines = [f"Plan for checkpoint {_named(it.checkpoint)}"]
     if it.refusal:
-        return "\n".join([*lines, f"Would be refused: {_stopped(it.refusal)}", *_notes(it)])
+        refusal = f"Would be refused: {_stopped(words.translated(it.refusal))}"
+        return "\n".join([*lines, refusal, *_notes(it, words)])
     lines.append(_plan_counts(it))
     for kind, title in _STEP_TITLES.items():
         lines += _section(title, [(s.path, s.why) for s in it.of(kind)])
     lines += _section("Would make empty directories", [(p, "") for p in it.empty_dirs])
     lines += _section("Can't be restored", [(g.path, _gap_reason(g)) for g in it.unrestorable])
-    lines += _notes(it)
+    lines += _notes(it, words)
     command = typed or f"{words.restore} {it.checkpoint.short_id}"
     if it.writes or it.deletes or it.empty_dirs:
         lines += ["", f"Nothing has been changed. To do it: {command}"]
@@ -341,8 +365,13 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _notes(it: Plan | Report) -> list[str]:
-    return ["", *(sentence(safe(n)) for n in it.notes)] if it.notes else []
+def _notes(it: Plan | Report, words: Words) -> list[str]:
+    return ["", *(note(n, words) for n in it.notes)] if it.notes else []
+
+
+def note(text: str, words: Words = SLASH) -> str:
+    """A sentence that the person must see."""
+    return sentence(words.translated(safe(text)))
 
 
 # --------------------------------------------------------------------------- report
@@ -361,7 +390,7 @@ def report(it: Report, words: Words = SLASH) -> str:
     lines += _section("Not restorable", [(g.path, _gap_reason(g)) for g in it.unrestorable])
     lines += _section("Failed", list(it.failed))
     lines += _section("Moved aside", [(old, f"is now {new}") for old, new in it.aside])
-    return "\n".join(lines + _notes(it))
+    return "\n".join(lines + _notes(it, words))
 
 
 def _headline(it: Report) -> str:
@@ -417,11 +446,11 @@ def _stopped(text: str) -> str:
     return shown if shown.endswith((".", "!", "?", "…")) else shown + "."
 
 
-def complaint(error: BaseException) -> str:
+def complaint(error: BaseException, words: Words = SLASH) -> str:
     """An error as one sentence, then what the person can do."""
     if isinstance(error, CheckpointError):
-        hint = [f"→ {_lines(error.hint)}"] if error.hint else []
-        return "\n".join([sentence(_lines(error.message)), *hint])
+        hint = [f"→ {words.translated(_lines(error.hint))}"] if error.hint else []
+        return "\n".join([sentence(words.translated(_lines(error.message))), *hint])
     kind = type(error).__name__
     return f"Something went wrong in the library itself ({kind}): {_stopped(str(error))}"
 
@@ -567,12 +596,12 @@ def relinked(old: Project, new: Project) -> str:
     return f"The checkpoints of {safe(old.root)} are those of {safe(new.root)} now."
 
 
-def outcome(it: Outcome) -> str:
+def outcome(it: Outcome, words: Words = SLASH) -> str:
     """What asking for a checkpoint came to."""
     if isinstance(it, Taken):
         return f"Taken: {checkpoint_line(it.checkpoint)}"
     if isinstance(it, Failed):
-        return complaint(it.error)
+        return complaint(it.error, words)
     if isinstance(it, Skipped):
         return sentence(safe(it.why))
     held = f": {checkpoint_line(it.checkpoint)}" if it.checkpoint else ""

@@ -106,7 +106,7 @@ class RollbackCommand:
         self._manager = manager
         self._environment = environment
         self._name = name
-        self._words = render.Words(name, name, manager.config.host.command)
+        self._words = render.Words.of_slash(name, manager.config.host.command)
 
     def run(
         self,
@@ -129,7 +129,7 @@ class RollbackCommand:
             return Reply(self._complaint(error), ok=False)
         except Exception as error:  # noqa: BLE001  promise: /rollback never takes a host down
             _log.debug("%s failed", self._name, exc_info=error)
-            return Reply(render.complaint(error), ok=False)
+            return Reply(render.complaint(error, self._words), ok=False)
 
     # ------------------------------------------------------------------ verbs
 
@@ -152,7 +152,10 @@ class RollbackCommand:
         project = self._manager.project(cwd)
         checkpoints = self._manager.list_checkpoints(cwd)
         if checkpoints:
-            return Reply(render.listing(project, checkpoints, self._words), ok=True)
+            text = render.listing(project, checkpoints, self._words)
+            if pending := self._manager.recovery.pending(project):
+                text = f"{render.note(pending, self._words)}\n\n{text}"
+            return Reply(text, ok=True)
         known = self._manager.status().projects
         others = [p for p in known if p.checkpoints and p.project.id != project.id]
         gone = any(p.presence is not Presence.LIVE for p in others)
@@ -220,7 +223,7 @@ class RollbackCommand:
     def _complaint(self, error: CheckpointError) -> str:
         if isinstance(error, CheckpointNotFound) and not error.hint:
             error = CheckpointNotFound(error.message, hint=f"{self._name} lists them")
-        return render.complaint(error)
+        return render.complaint(error, self._words)
 
     @contextmanager
     def _session(self, session_id: str | None) -> Iterator[None]:
@@ -402,4 +405,4 @@ def _usage(name: str) -> str:
         (f"{name} plan <N> [path]...", "what a restore would do; changes nothing"),
         (f"{name} undo", "take back the last rollback; again walks further"),
     )
-    return "\n".join(f"  {command:<28}{does}" for command, does in rows)
+    return "\n".join(f"  {command:<32}{does}" for command, does in rows)

@@ -18,7 +18,7 @@ from hermes_checkpoints.housekeeping import Housekeeping, remove_tree
 from hermes_checkpoints.ledger import Entry
 from hermes_checkpoints.project import project_at
 from hermes_checkpoints.records import DropReason, Presence, Project
-from hermes_checkpoints.stores.base import Upkeep
+from hermes_checkpoints.stores.base import Store, Upkeep
 from hermes_checkpoints.stores.memory import MemoryStore
 from hermes_checkpoints.whereabouts import Place, look_for, place_of
 
@@ -49,7 +49,7 @@ class World:
         self.opened = 0
         self.house = Housekeeping(self.open, self.books, self.config, clock=self.clock)
 
-    def open(self) -> MemoryStore:
+    def open(self) -> Store:
         self.opened += 1
         return self.store
 
@@ -452,7 +452,7 @@ def test_a_store_that_cannot_be_opened_is_a_problem_not_an_error(world: World) -
     """Status answers, with the reason and the hint."""
     world.make_store()
 
-    def closed() -> MemoryStore:
+    def closed() -> Store:
         raise StoreUnavailable("there is no git on PATH", hint="install git")
 
     house = Housekeeping(closed, world.books, world.config)

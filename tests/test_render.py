@@ -419,6 +419,23 @@ def test_an_error_is_a_sentence_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "in_a_shell"),
+    [
+        ("`/rollback` lists them", "`hermes checkpoints log` lists them"),
+        ("/rollback undo does", "hermes checkpoints undo does"),
+        ("try `/rollback <N> <path>`", "try `hermes checkpoints restore <N> <path>`"),
+        ("the next `/rollback` finishes it", "the next `hermes checkpoints restore` finishes it"),
+        ("see /x/rollback", "see /x/rollback"),
+    ],
+)
+def test_hints_name_what_can_be_typed_here(said: str, in_a_shell: str) -> None:
+    """A hint about `/rollback` names the shell's command in a shell, and itself in a chat."""
+    assert SHELL.translated(said) == in_a_shell
+    assert render.SLASH.translated(said) == said
+    assert render.complaint(CheckpointError("no", hint=said), SHELL).endswith(in_a_shell)
+
+
+@pytest.mark.parametrize(
     ("outcome", "text"),
     [
         (Taken(checkpoint()), "Taken: a1b2c3d"),

@@ -25,7 +25,7 @@ Run = Callable[[Context], int]
 """Does one command and returns the exit code."""
 
 # Each has `register(commands)`. A command in a module of its own is one more line here.
-_MODULES = ("upkeep", "rollback", "look", "program")
+_MODULES = ("upkeep", "rollback", "look", "program", "hook", "install")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,8 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="hermes-checkpoints", description="Checkpoints of what AI agents change, and rollback."
     )
-    add_arguments(parser)
-    return run(parser.parse_args(argv))
+    words = list(sys.argv[1:] if argv is None else argv)
+    # A hook runs before and after every tool call: it does not wait for the other commands.
+    _mount(parser, HERMES, ("hook",) if words[:1] == ["hook"] else _MODULES)
+    return run(parser.parse_args(words))
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, host: str | HostProfile = HERMES) -> None:
@@ -42,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, host: str | HostProfile = 
 
     `host` is the profile they use unless `--host` names another.
     """
+    _mount(parser, host, _MODULES)
+
+
+def _mount(
+    parser: argparse.ArgumentParser, host: str | HostProfile, modules: Sequence[str]
+) -> None:
     parser.set_defaults(
         checkpoints_command=parser.prog,
         checkpoints_run=None,
@@ -52,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, host: str | HostProfile = 
     )
     _add_common(parser)
     commands = Commands(parser)
-    for name in _MODULES:
+    for name in modules:
         import_module(f"hermes_checkpoints.cli.{name}").register(commands)
 
 
@@ -137,8 +145,8 @@ def _complain(context: Context, error: CheckpointError, code: int) -> None:
     from hermes_checkpoints.render import complaint
 
     if context.out.json:
-        kind = type(error).__name__
-        data = {"error": error.message, "hint": error.hint, "kind": kind, "exit_code": code}
+        hint, kind = context.words.translated(error.hint), type(error).__name__
+        data = {"error": error.message, "hint": hint, "kind": kind, "exit_code": code}
         context.out.result("", data)
     else:
-        context.out.note(complaint(error))
+        context.out.note(complaint(error, context.words))

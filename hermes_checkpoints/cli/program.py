@@ -39,7 +39,7 @@ def _run(context: Context) -> int:
     command = shlex.join(words)
     outcome = context.manager.ensure_checkpoint(directory, before_command(command))
     if isinstance(outcome, Failed):
-        context.out.note(render.outcome(outcome))
+        context.out.note(render.outcome(outcome, context.words))
     call = ToolCall(
         "terminal",
         {"command": command},

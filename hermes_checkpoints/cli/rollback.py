@@ -51,6 +51,8 @@ def _log(context: Context) -> int:
     checkpoints = context.manager.list_checkpoints(context.directory)
     if checkpoints:
         text = render.listing(project, checkpoints, context.words)
+        if pending := context.manager.recovery.pending(project):
+            context.out.note(render.note(pending, context.words))
     else:
         text = _none(context)
     context.out.result(text, checkpoints)
@@ -115,7 +117,7 @@ def _undo(context: Context) -> int:
 def _snapshot(context: Context) -> int:
     reason = one_line(" ".join(context.args.reason)) or "snapshot"
     outcome = context.manager.snapshot(context.directory, reason, context.args.label)
-    context.out.result(render.outcome(outcome), {type(outcome).__name__: outcome})
+    context.out.result(render.outcome(outcome, context.words), {type(outcome).__name__: outcome})
     return 1 if isinstance(outcome, Failed) else 0
 
 
