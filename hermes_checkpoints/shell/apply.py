@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .arguments import UNKNOWN, Parsed, is_literal, is_url
+from .arguments import UNKNOWN, Parsed, is_url, source
 from .call import Call
 from .rules.grammar import Action, Rule
 
@@ -13,9 +13,10 @@ _PATH_LIKE = re.compile(r"~?[./]|.*/|.*\.[A-Za-z0-9]{1,8}$")
 
 def looks_like_path(argument: str) -> bool:
     """Whether a word is more likely a path than a name, a number or a setting."""
-    if is_url(argument) or not is_literal(argument) or len(argument) > 300:
+    if is_url(argument) or UNKNOWN in argument or len(argument) > 300:
         return False
-    return bool(_PATH_LIKE.match(argument)) and not re.search(r"[\s=:;(){}@]", argument)
+    argument = source(argument)
+    return bool(_PATH_LIKE.match(argument)) and not re.search(r"[\s=:;(){}@<>|]", argument)
 
 
 def apply(rule: Rule, call: Call) -> None:

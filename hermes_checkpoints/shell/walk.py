@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 
 from . import builtin
 from .apply import apply, looks_like_path
@@ -43,6 +44,14 @@ _BIN = re.compile(
 )
 _SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com|ps1)$", re.I)
 _FORGED = re.compile("[\1-\x08]")
+_LISTERS = {  # programs that list files, and the flags or verbs without which they do not
+    "find": frozenset[str](),
+    "bfs": frozenset[str](),
+    "git": frozenset(("ls-files", "grep", "diff")),
+    "grep": frozenset(("-l", "-rl", "-lr", "-Rl", "-rlE", "-ril", "-lri", "-rlZ", "-lrZ", "-rlw")),
+    "rg": frozenset(("-l", "--files-with-matches", "--files", "-il", "-li", "-l0", "-0l")),
+    "ag": frozenset(("-l", "--files-with-matches")),
+}
 _EXITS = frozenset(("exit", "return", "break", "continue", "exec"))
 
 
@@ -63,6 +72,7 @@ class Walk:
         self.trouble = ""
         self.stdin: str | None = None
         self.roots: tuple[str, ...] = ()
+        self.listed: tuple[str, ...] = ()
         self.depth = 0
 
     # -- reporting
@@ -182,14 +192,15 @@ class Walk:
     # -- compounds
 
     def pipeline(self, node: Pipeline) -> None:
-        stdin = self.stdin
+        stdin, listed = self.stdin, self.listed
         for command in node.commands:
             saved = self.state.copy()
             self.node(command)
             self.state = saved
             printed = self.output_of((Step(command),))
             self.stdin = UNKNOWN if printed is None else printed
-        self.stdin = stdin
+            self.listed = self.roots_of(command) or (self.listed if _filters(command) else ())
+        self.stdin, self.listed = stdin, listed
 
     def compound(self, node: Compound) -> None:
         stdin = self.stdin
@@ -395,6 +406,8 @@ class Walk:
             self.stranger(call)
         else:
             self.apply(rule, call)
+        for added, rest in self.rules.added(name, args):
+            self.apply(added, Call(self, name, rest, stdin))
 
     def defined_here(self, word: str, args: list[str]) -> bool:
         """Run `word` if the text defined an alias or a function of that name."""
@@ -454,14 +467,14 @@ class Walk:
     def subcommand(self, rule: Rule, call: Call) -> tuple[Rule, Call] | None:
         """The entry for `program subcommand`, and the call with the subcommand cut out."""
         parsed = call.parse(rule.takes, rule.knows, style="first")
-        if _asks_help(call.args[: parsed.rest + 1]):
+        if _asks_help(call.args[: parsed.rest]):
             return Rule(), call
         if not parsed.operands:
             return None
         name = f"{call.name} {parsed.operands[0]}"
         found = self.rules.find(name)
         if found is None:
-            return None
+            return (Rule(), call) if parsed.operands[0] in ("help", "version") else None
         args = parsed.operands[1:]
         if not found.handler:
             args = call.args[: parsed.rest] + args
@@ -484,6 +497,23 @@ class Walk:
         return quoted(argument)
 
     # -- what commands print
+
+    def roots_of(self, node: Node) -> tuple[str, ...]:
+        """The directories below which a command lists files, when it is one that lists files."""
+        if not isinstance(node, Command) or not node.words:
+            return ()
+        lister = _LISTERS.get(node.words[0].literal or "")
+        if lister is None:
+            return ()
+        args = self.expander.arguments(node.words[1:], self.state)
+        if not lister:  # find: operands up to the first test
+            return tuple(takewhile(lambda arg: arg[:1] not in ("-", "(", "!"), args)) or (".",)
+        if not lister.intersection(args):
+            return ()
+        operands = [arg for arg in args if not arg.startswith("-")]
+        if node.words[0].literal == "git":
+            return (".",)
+        return tuple(operands[1:]) or (".",)
 
     def output_of(self, steps: Script) -> str | None:
         """What the steps print, when the text alone tells; None otherwise."""
@@ -510,7 +540,13 @@ def _asks_help(args: list[str]) -> bool:
             return False
         if arg in ("--help", "--version"):
             return True
-    return args in (["-V"], ["-h"], ["-version"], ["help"], ["version"])
+    return args in (["-V"], ["-h"], ["-version"])
+
+
+def _filters(node: Node) -> bool:
+    """Whether a command of a pipe passes on some of the lines it reads."""
+    word = node.words[0].literal if isinstance(node, Command) and node.words else None
+    return word in ("grep", "egrep", "head", "tail", "sort", "uniq", "tee", "rg")
 
 
 def _exits(node: Node) -> bool:

@@ -47,6 +47,10 @@ _READ_ONLY_CALLS = re.compile(
     r"|Deno\.stdout\.write\w*|\.dumps)"
 )
 _STRING = re.compile(r"(['\"`])((?:\\.|(?!\1)[^\\\n]){1,200})\1")
+_WRITTEN_FIRST = re.compile(  # calls whose first argument is the path, in several languages
+    r"\b(?:unlink\w*|rm\w*|remove\w*|delete|write\w*|appendFile\w*|file_put_contents|mkdir\w*|"
+    r"truncate\w*|touch|rename\w*|chmod\w*|spit)[!?]?\s*\(?\s*(['\"`])([^'\"`\n$\\]{1,200})\1"
+)
 _NOT_PATHS = re.compile(r"[rwabxt+]{1,3}|utf-?8|ascii|latin1|fs(?:/promises)?|node:.*|\.|fs-extra")
 _INLINE = {  # interpreter -> options whose value is code
     "python": ("-c",), "node": ("-e", "--eval", "-p", "--print", "-pe"), "deno": (),
@@ -293,6 +297,8 @@ def _scan_text(call: Call, text: str) -> None:
 
 
 def _written_literals(call: Call, code: str) -> None:
+    for match in _WRITTEN_FIRST.finditer(code):
+        call.effect(Kind.WRITE, match[2].replace("*", STAR), certain=False)
     names = [
         match[2]
         for match in _STRING.finditer(code)

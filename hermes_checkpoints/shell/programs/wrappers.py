@@ -115,7 +115,7 @@ def xargs(call: Call) -> None:
     if items is not None and not marks and not parsed.has("-a", "--arg-file"):
         call.run(template + items, stdin="")
     else:
-        with_items(call, template, [])
+        with_items(call, template, list(call.walk.listed))
 
 
 def _known_items(stdin: str | None) -> list[str] | None:

@@ -6,7 +6,7 @@ Entries stay text until a program is met, so that importing this costs next to n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -114,6 +114,12 @@ class Rules:
             return self.host.trusted[name]
         return _builtin(name)
 
-    def added(self, name: str) -> Rule | None:
-        """What the host says beside that."""
-        return None if self.host is None else self.host.added.get(name)
+    def added(self, name: str, args: list[str]) -> Iterator[tuple[Rule, list[str]]]:
+        """What the host says beside that, for a program and for its subcommand: rule, arguments."""
+        if self.host is None:
+            return
+        if name in self.host.added:
+            yield self.host.added[name], args
+        at = next((at for at, arg in enumerate(args) if not arg.startswith("-")), None)
+        if at is not None and f"{name} {args[at]}" in self.host.added:
+            yield self.host.added[f"{name} {args[at]}"], args[:at] + args[at + 1 :]

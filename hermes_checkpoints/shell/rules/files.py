@@ -4,9 +4,9 @@ TABLE = """
 rm grm unlink srm wipe trash trash-put trash-cli del-cli rimraf trash-rm = delete all
 trash-empty = delete nowhere
 gio = sub; reads
-gio+trash gio+remove = delete all
-gio+move gio+rename = move all
-gio+copy gio+save = write last
+gio>trash gio>remove = delete all
+gio>move gio>rename = move all
+gio>copy gio>save = write last
 shred gshred = delete all if -u --remove; write all unless -u --remove
   takes -n -s --iterations --size --random-source; unless --help
 rmdir grmdir = by rmdir
@@ -31,10 +31,12 @@ sponge = append all if -a; write all unless -a
 patch gpatch = write first|cwd; write -o --output; write -r; unless --dry-run -C --check
   cwd -d --directory; takes -p -i -F -B -z -Y -D -V --input --strip --fuzz
 quilt stg = ?write cwd; sub
-quilt+series quilt+applied quilt+unapplied quilt+top quilt+diff quilt+files quilt+next quilt+previous = reads
-stg+series stg+show stg+top stg+diff stg+files = reads
+quilt>series quilt>applied quilt>unapplied quilt>top quilt>diff quilt>files quilt>next = reads
+quilt>previous = reads
+stg>series stg>show stg>top stg>diff stg>files = reads
 tar gtar bsdtar star = by tar
-gzip gunzip pigz unpigz bzip2 bunzip2 pbzip2 lbzip2 xz unxz pxz lzma unlzma zstd unzstd zstdmt pzstd = by compressor
+gzip gunzip pigz unpigz bzip2 bunzip2 pbzip2 lbzip2 xz unxz pxz lzma unlzma zstd = by compressor
+unzstd zstdmt pzstd = by compressor
 lz4 unlz4 brotli unbrotli lzip compress uncompress = by compressor
 zip = by zip
 unzip = ?write -d|cwd; unless -l -p -t -v -z -Z; takes -x -P
@@ -44,10 +46,12 @@ unrar = as 7z
 unar = ?write -o|cwd; takes -e -p
 dtrx atool aunpack patool unp ouch = ?write cwd; unless -l --list
 ar gar = by ar
-ranlib strip gstrip install_name_tool codesign = write all; write -o; takes -s -R -K --sign -rpath -change -id
+ranlib strip gstrip install_name_tool codesign = write all; write -o
+  takes -s -R -K --sign -rpath -change -id
 objcopy = write last; takes -O -I -j -R --only-section
 patchelf = write all; takes --set-rpath --set-interpreter --replace-needed --add-needed
-  only --set-rpath --set-interpreter --replace-needed --add-needed --remove-rpath --shrink-rpath --remove-needed
+  only --set-rpath --set-interpreter --replace-needed --add-needed --remove-rpath --shrink-rpath
+  only --remove-needed
 chrpath = write all; only -r -d -c
 jar = by jar
 python-archive = by python-archive
@@ -55,7 +59,8 @@ rsync openrsync = by rsync
 unison = ?write all
 dos2unix unix2dos mac2unix unix2mac todos fromdos d2u u2d = write all; takes -n -c -D
 convmv = move all; only --notest
-fdupes jdupes rdfind = delete all if -d --delete -deleteduplicates; link all if -L -makesymlinks -makehardlinks
+fdupes jdupes rdfind = delete all if -d --delete -deleteduplicates
+  link all if -L -makesymlinks -makehardlinks
 stow = ?link cwd; link -t -d; unless -n --simulate --no
 tmpwatch tmpreaper = ?delete all|nowhere; takes -x -m
 systemd-tmpfiles = ?delete nowhere; only --clean --remove --create

@@ -2,7 +2,7 @@
 
     truncate gtruncate = write all; takes -s --size -r --reference
 
-Left of the `=` stand the names (a subcommand with its program: `cargo+clean`), right of it clauses:
+Left of the `=` stand the names (a subcommand with its program: `cargo>clean`), right of it clauses:
 
     reads                     it changes nothing
     KIND WHERE… [if|unless OPTION…]
@@ -121,7 +121,7 @@ def parse_entries(table: str) -> dict[str, str]:
                 entries[name] += ";" + line
             continue
         left, _, right = line.partition(" =")
-        names = [name.replace("+", " ") for name in left.split()]
+        names = [name.replace(">", " ") for name in left.split()]
         for name in names:
             if name in entries:
                 raise ValueError(f"the entry {name!r} stands twice")
