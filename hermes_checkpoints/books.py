@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from hermes_checkpoints.journal import Journal, Rollbacks
 from hermes_checkpoints.ledger import Ledger
 from hermes_checkpoints.records import Project
 from hermes_checkpoints.sessions import Leases, Sessions
@@ -23,6 +24,13 @@ class Book:
         self.directory = directory
         self.ledger = Ledger(directory / "writes.jsonl")
         self.leases = Leases(directory / "leases")
+        self.rollbacks = Rollbacks(self.rollbacks_file)
+        self.journal = Journal(self.journal_file)
+
+    @property
+    def has_foreign_ledger(self) -> bool:
+        """Whether another program keeps a ledger of this project in the store."""
+        return any(self.directory.parent.glob(f"{self.directory.name}.*"))
 
     @property
     def turns_file(self) -> Path:

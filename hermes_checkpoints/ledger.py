@@ -29,6 +29,8 @@ class Entry:
     id of the newest checkpoint at that time. `kind` is `AGENT` or `RESTORE`; `call` names the tool
     call or the restore. `certain` is false for a change seen between two looks at the project
     around a command, during which a person may have edited too.
+    Of a restore, `target` is the id of the checkpoint it went to, and `version` is true where it
+    put back not that checkpoint's content but a person's version from between two agent writes.
     """
 
     path: str
@@ -42,6 +44,8 @@ class Entry:
     time: float = 0.0
     kind: str = AGENT
     certain: bool = True
+    target: str = ""
+    version: bool = False
 
 
 class Ledger:
@@ -64,7 +68,7 @@ class Ledger:
             self._append("")
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Record what one call changed; all of `entries` share everything but path and states."""
+        """Record what one call changed; `entries` share all but path, states and `version`."""
         if entries:
             self._append(json.dumps(_line(entries), separators=(",", ":")) + "\n")
 
@@ -76,6 +80,12 @@ class Ledger:
         """All entries, oldest first, without the voided ones. Reads only what is new."""
         self._read()
         return list(self._entries)
+
+    def since(self, call: str) -> list[Entry] | None:
+        """What was recorded after a call; `None` if nothing of the call is in the ledger."""
+        entries = self.entries()
+        last = max((n for n, entry in enumerate(entries) if entry.call == call), default=None)
+        return None if last is None else entries[last + 1 :]
 
     def last(self, path: str) -> Entry | None:
         """The last entry of a path."""
@@ -137,7 +147,7 @@ def _private(path: str, flags: int) -> int:
 
 def _line(entries: Sequence[Entry]) -> dict[str, Any]:
     first = entries[0]
-    return {
+    line: dict[str, Any] = {
         "time": round(first.time, 3),
         "kind": first.kind,
         "checkpoint": first.checkpoint,
@@ -148,9 +158,15 @@ def _line(entries: Sequence[Entry]) -> dict[str, Any]:
         "certain": first.certain,
         "wrote": [[e.path, _dump(e.before), _dump(e.after)] for e in entries],
     }
+    if first.target:
+        line["target"] = first.target
+    if versions := [e.path for e in entries if e.version]:
+        line["versions"] = versions
+    return line
 
 
 def _entries(record: dict[str, Any]) -> list[Entry]:
+    versions = frozenset(record.get("versions", ()))
     return [
         Entry(
             path=path,
@@ -164,6 +180,8 @@ def _entries(record: dict[str, Any]) -> list[Entry]:
             time=record["time"],
             kind=record["kind"],
             certain=record["certain"],
+            target=record.get("target", ""),
+            version=path in versions,
         )
         for path, before, after in record["wrote"]
     ]

@@ -16,7 +16,25 @@ from dataclasses import dataclass
 
 from hermes_checkpoints.records import SYMLINK, FileState, canonical_mode, content_id
 
-__all__ = ["Found", "Unreadable", "look", "open_parent", "state_of", "states_of"]
+__all__ = [
+    "Found",
+    "Unreadable",
+    "exists",
+    "files_below",
+    "is_directory",
+    "look",
+    "make_directory",
+    "open_directory",
+    "open_parent",
+    "prune_directory",
+    "remove",
+    "remove_directory",
+    "rename",
+    "set_permissions",
+    "stage",
+    "state_of",
+    "states_of",
+]
 
 
 class Unreadable(OSError):
@@ -39,20 +57,43 @@ def open_parent(root: str, path: str) -> Iterator[tuple[int, str]]:
     Raises `FileNotFoundError` or `NotADirectoryError` if an ancestor is missing, is a file or is a
     symbolic link.
     """
-    *parents, name = path.split("/")
-    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    directory, _, name = path.rpartition("/")
+    with open_directory(root, directory) as at:
+        yield at, name
+
+
+@contextmanager
+def open_directory(root: str, directory: str, *, make: bool = False) -> Iterator[int]:
+    """A descriptor of a directory of the project (`""` or `"."` for the root).
+
+    With `make`, it and its missing ancestors are created. Raises as `open_parent`.
+    """
+    at = os.open(root, _DIRECTORY)
     try:
-        for part in parents:
-            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+        for part in () if directory in ("", ".") else directory.split("/"):
+            below = _enter(at, part, make)
             os.close(at)
             at = below
-        yield at, name
+        yield at
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotADirectoryError(errno.ENOTDIR, "is a symbolic link", path) from error
+            raise NotADirectoryError(errno.ENOTDIR, "is a symbolic link", directory) from error
         raise
     finally:
         os.close(at)
+
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def _enter(at: int, part: str, make: bool) -> int:
+    try:
+        return os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+    except FileNotFoundError:
+        if not make:
+            raise
+        os.mkdir(part, dir_fd=at)
+        return os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
 
 
 def look(root: str, path: str, *, limit: int | None = None) -> Found | None:
@@ -124,6 +165,99 @@ def is_directory(root: str, path: str) -> bool:
             return stat.S_ISDIR(os.lstat(name, dir_fd=at).st_mode)
     except OSError:
         return False
+
+
+def exists(root: str, path: str) -> bool:
+    """Whether anything is at `path`: a file, a directory, a link wherever it leads."""
+    try:
+        with open_parent(root, path) as (at, name):
+            os.lstat(name, dir_fd=at)
+    except OSError:
+        return False
+    return True
+
+
+# --------------------------------------------------------------------------- writing
+
+
+def stage(root: str, spare: str, data: bytes, *, link: bool, permissions: int) -> None:
+    """Write what a file or link is to become under a spare name; `rename` puts it in its place."""
+    with open_parent(root, spare) as (at, name):
+        try:
+            os.unlink(name, dir_fd=at)
+        except FileNotFoundError:
+            pass
+        if link:
+            os.symlink(data, os.fsencode(name), dir_fd=at)
+            return
+        fd = os.open(name, _NEW, 0o600, dir_fd=at)
+        with os.fdopen(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fchmod(out.fileno(), permissions)
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def rename(root: str, old: str, new: str) -> None:
+    """Give a file or directory another name in the project; replaces a file or link there."""
+    with open_parent(root, old) as (here, name), open_parent(root, new) as (there, other):
+        os.rename(name, other, src_dir_fd=here, dst_dir_fd=there)
+
+
+def remove(root: str, path: str) -> None:
+    """Delete a file or link."""
+    with open_parent(root, path) as (at, name):
+        os.unlink(name, dir_fd=at)
+
+
+def set_permissions(root: str, path: str, permissions: int) -> None:
+    """Set the permission bits of a regular file."""
+    with open_parent(root, path) as (at, name):
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+        try:
+            os.fchmod(fd, permissions)
+        finally:
+            os.close(fd)
+
+
+def make_directory(root: str, directory: str) -> list[str]:
+    """Create a directory and its missing ancestors; returns those that were created."""
+    parts = directory.split("/") if directory else []
+    missing = [
+        above
+        for above in ("/".join(parts[: n + 1]) for n in range(len(parts)))
+        if not is_directory(root, above)
+    ]
+    with open_directory(root, directory, make=True):
+        return missing
+
+
+def remove_directory(root: str, directory: str) -> bool:
+    """Remove a directory if it is empty; whether it is gone."""
+    try:
+        with open_parent(root, directory) as (at, name):
+            os.rmdir(name, dir_fd=at)
+    except OSError:
+        return not exists(root, directory)
+    return True
+
+
+def prune_directory(root: str, directory: str) -> bool:
+    """Remove a directory that holds nothing but directories; whether it is gone."""
+    if not is_directory(root, directory):
+        return not exists(root, directory)
+    with open_directory(root, directory) as top:
+        for _, _, files, at in os.fwalk(".", topdown=False, dir_fd=top):
+            if files:
+                continue
+            for name in os.listdir(at):
+                try:
+                    os.rmdir(name, dir_fd=at)
+                except OSError:
+                    continue
+    return remove_directory(root, directory)
 
 
 def _content(at: int, name: str, info: os.stat_result, limit: int | None) -> bytes:

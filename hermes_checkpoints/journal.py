@@ -1,0 +1,177 @@
+"""What is being done to a project's files, and what was done: the journal and the rollbacks.
+
+The journal is one task, written before its first change and removed after its last. The rollbacks
+are the tasks that were done, each until it is undone; undo walks back through them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from hermes_checkpoints.applier import Move, Task
+from hermes_checkpoints.errors import CheckpointError
+from hermes_checkpoints.records import FileState
+from hermes_checkpoints.sessions import Owner, write_private
+
+__all__ = ["DamagedJournal", "Journal", "Rollbacks"]
+
+
+class DamagedJournal(CheckpointError):
+    """The journal can't be read: what a rollback that was interrupted has done is not known."""
+
+
+class Journal:
+    """The task that is under way in one project."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @property
+    def exists(self) -> bool:
+        return self._file.exists()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether there is one whose process is dead."""
+        try:
+            owner = Owner(**json.loads(self._file.read_bytes())["owner"])
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, KeyError, TypeError):
+            return True
+        return not owner.alive
+
+    def write(self, task: Task) -> None:
+        """Put the task on disk for sure, before it begins."""
+        owner = Owner.of(os.getpid())
+        record = {
+            "owner": {"pid": owner.pid, "start": owner.start, "boot": owner.boot},
+            "task": _dump(task),
+        }
+        write_private(self._file, json.dumps(record))
+        _sync(self._file)
+        _sync(self._file.parent)
+
+    def read(self) -> Task | None:
+        """The task, or `None` if there is none. Raises `DamagedJournal`."""
+        try:
+            return _load(json.loads(self._file.read_bytes())["task"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedJournal(f"the journal {self._file} can't be read ({error})") from error
+
+    def remove(self) -> None:
+        self._file.unlink(missing_ok=True)
+
+    def set_aside(self) -> Path:
+        """Move a damaged journal out of the way, for a person to look at."""
+        spare = self._file.with_suffix(".damaged")
+        os.replace(self._file, spare)
+        return spare
+
+
+class Rollbacks:
+    """The rollbacks of one project that were done and not undone."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def done(self) -> list[Task]:
+        """All of them, oldest first. A damaged line is passed over."""
+        found: dict[str, Task] = {}
+        for record in self._records():
+            try:
+                if "undone" in record:
+                    found.pop(record["undone"], None)
+                else:
+                    task = _load(record["task"])
+                    found[task.id] = task
+            except (ValueError, KeyError, TypeError):
+                continue
+        return list(found.values())
+
+    def add(self, task: Task) -> None:
+        """Record a task that was done; the same one again replaces it."""
+        self._append({"task": _dump(task)})
+
+    def undone(self, task_id: str) -> None:
+        """Record that a task was taken back."""
+        self._append({"undone": task_id})
+
+    def rewrite(self, keep: Iterable[Task]) -> None:
+        """Replace all records, for compaction. The caller holds the project's lock."""
+        write_private(self._file, "".join(json.dumps({"task": _dump(t)}) + "\n" for t in keep))
+
+    def _records(self) -> list[dict[str, Any]]:
+        try:
+            lines = self._file.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for line in lines:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue  # torn by a kill while it was written
+            if isinstance(record, dict):
+                found.append(record)
+        return found
+
+    def _append(self, record: dict[str, Any]) -> None:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(fd, "ab") as out:
+            # A line of its own even after one that a kill has torn.
+            out.write(b"\n" + json.dumps(record).encode("ascii") + b"\n")
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+# --------------------------------------------------------------------------- JSON
+
+_WORDS = ("id", "action", "target", "safety", "session", "turn", "time", "undoes")
+_LISTS = ("dirs", "fresh", "stale")
+assert {f.name for f in fields(Task)} == {*_WORDS, *_LISTS, "moves", "asides"}
+
+
+def _dump(task: Task) -> dict[str, Any]:
+    return {
+        **{name: getattr(task, name) for name in (*_WORDS, *_LISTS, "asides")},
+        "moves": [
+            [m.path, _state(m.old), _state(m.new), m.old_permissions, m.permissions, m.version]
+            for m in task.moves
+        ],
+    }
+
+
+def _load(record: dict[str, Any]) -> Task:
+    values: dict[str, Any] = {name: record[name] for name in _WORDS}
+    values.update({name: tuple(record[name]) for name in _LISTS})
+    return Task(
+        **values,
+        asides=tuple((old, new) for old, new in record["asides"]),
+        moves=tuple(
+            Move(path, _from(old), _from(new), before, after, version)
+            for path, old, new, before, after, version in record["moves"]
+        ),
+    )
+
+
+def _state(state: FileState | None) -> list[Any] | None:
+    return [state.mode, state.content] if state else None
+
+
+def _from(value: list[Any] | None) -> FileState | None:
+    return FileState(*value) if value else None

@@ -1,0 +1,616 @@
+"""Rollbacks from end to end: refuse, plan, save, write, verify, report; undo; taking up again.
+
+Owns the order of these steps and what is recorded of them. What would be done is `restore`'s to
+decide, what is known `survey`'s to find out, the files are `applier`'s to change.
+Nothing is written before a safety snapshot holds everything that will be.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from hermes_checkpoints import applier, worktree
+from hermes_checkpoints.applier import RESTORE, UNDO, Done, Move, Task
+from hermes_checkpoints.authorship import same
+from hermes_checkpoints.books import Book, Books
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.errors import (
+    Busy,
+    CheckpointNotFound,
+    ProjectMoved,
+    RestoreFailed,
+    RestoreRefused,
+    StoreError,
+)
+from hermes_checkpoints.journal import DamagedJournal
+from hermes_checkpoints.ledger import AGENT, Entry
+from hermes_checkpoints.ledger import RESTORE as RESTORED
+from hermes_checkpoints.records import (
+    Checkpoint,
+    FileState,
+    Gap,
+    GapReason,
+    Plan,
+    Project,
+    Report,
+    Step,
+    StepKind,
+)
+from hermes_checkpoints.restore import above, moved_since, usual_permissions
+from hermes_checkpoints.stores.base import Observation, Store
+from hermes_checkpoints.survey import Recorded, Request, Survey, Surveyor
+
+__all__ = ["RECOVER", "ROLLBACK", "Recovery"]
+
+RECOVER = "recover"
+ROLLBACK = "rollback"  # the Tool label of checkpoints that are taken here
+
+
+@dataclass(slots=True)
+class Recovery:
+    """Everything `/rollback` does to a project. Methods may be called from any thread.
+
+    `step` is called before each change to the project; tests interrupt there.
+    """
+
+    store: Store
+    books: Books
+    config: Config
+    clock: Callable[[], float] = time.time
+    step: Callable[[str], None] = lambda _: None
+    _surveyor: Surveyor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._surveyor = Surveyor(self.store, self.books, self.config)
+
+    # ------------------------------------------------------------------ plan
+
+    def plan(
+        self,
+        project: Project,
+        checkpoint: Checkpoint,
+        *,
+        paths: Sequence[str] = (),
+        base_dir: str = "",
+        keep_edits: bool = True,
+        session: str = "",
+    ) -> Plan:
+        """What `restore` would do with the same arguments; changes nothing.
+
+        A plan that would be refused has a `refusal`. Raises `CheckpointNotFound`, `SelectionError`,
+        `RestoreRefused` if there is no project, `StoreError`.
+        """
+        _refuse_missing(project)
+        request = Request(checkpoint, tuple(paths), base_dir, keep_edits, session)
+        with self.store.lock(project):
+            recorded = self._surveyor.recorded(project, request)
+            if recorded.refusal:
+                return Plan(
+                    project=project,
+                    checkpoint=recorded.checkpoint,
+                    keep_edits=keep_edits,
+                    selection=request.paths,
+                    refusal=recorded.refusal,
+                )
+            plan = self._surveyor.survey(project, recorded).plan
+        pending = self.pending(project)
+        return replace(plan, notes=(*plan.notes, pending)) if pending else plan
+
+    # ------------------------------------------------------------------ restore
+
+    def restore(
+        self,
+        project: Project,
+        checkpoint: Checkpoint,
+        *,
+        paths: Sequence[str] = (),
+        base_dir: str = "",
+        keep_edits: bool = True,
+        session: str = "",
+        turn: str = "",
+        busy_ok: bool = False,
+        own_calls: frozenset[str] = frozenset(),
+        plan: Plan | None = None,
+    ) -> Report:
+        """Bring a checkpoint back, all or the selected `paths` (relative ones to `base_dir`).
+
+        With a `plan`, exactly that one. Raises, with nothing changed, `CheckpointNotFound`,
+        `SelectionError`, `RestoreRefused` (`Busy`, `ProjectMoved`) and `RestoreFailed`; what goes
+        wrong later is in the report.
+        """
+        _refuse_missing(project)
+        self._refuse_busy(project, busy_ok, own_calls)
+        request = Request(checkpoint, tuple(paths), base_dir, keep_edits, session)
+        with self.store.lock(project):
+            resumed = self.recover(project)
+            recorded = self._surveyor.recorded(project, request)
+            if recorded.refusal:
+                raise RestoreRefused(recorded.refusal, hint=_NESTED_HINT)
+            identity = _new_id()
+            with self._pinned(project, recorded.checkpoint.id, identity):
+                survey = self._surveyor.survey(project, recorded)
+                _refuse_moved(project, plan, survey.plan)
+                report = self._carry_out(project, recorded, survey, identity, session, turn)
+        return replace(report, notes=(*(resumed.notes if resumed else ()), *report.notes))
+
+    def _carry_out(
+        self,
+        project: Project,
+        recorded: Recorded,
+        survey: Survey,
+        identity: str,
+        session: str,
+        turn: str,
+    ) -> Report:
+        plan = survey.plan
+        if not (plan.writes or plan.deletes or plan.empty_dirs):
+            return _report(plan, None, Done(), unsaved=_unsaved(survey))
+        safety = self._save(project, survey.observation, recorded.checkpoint, session)
+        task = replace(
+            _task(project.root, survey),
+            id=identity,
+            target=recorded.checkpoint.id,
+            safety=safety.id,
+            session=session,
+            turn=turn,
+            time=self.clock(),
+        )
+        with self._pinned(project, safety.id, identity):
+            done = self._do(project, task)
+        return _report(plan, safety, done, unsaved=_unsaved(survey))
+
+    def _save(
+        self, project: Project, observation: Observation, target: Checkpoint, session: str
+    ) -> Checkpoint:
+        """The checkpoint that holds the state before: a new one, or the newest if it is equal."""
+        reason = f"before rollback to {target.short_id}"
+        labels = {"Tool": ROLLBACK, **({"Session": session} if session else {})}
+        try:
+            taken = self.store.capture(project, observation, reason=reason, labels=labels)
+            return taken or self.store.list(project)[0]
+        except (StoreError, OSError, IndexError) as error:
+            raise RestoreRefused(
+                f"the state before could not be saved ({error}), so nothing was restored",
+                hint="without that, a rollback could not be taken back",
+            ) from error
+
+    # ------------------------------------------------------------------ undo
+
+    def undo(
+        self,
+        project: Project,
+        *,
+        session: str = "",
+        busy_ok: bool = False,
+        own_calls: frozenset[str] = frozenset(),
+    ) -> Report:
+        """Take back the last rollback that has not been; touches only what it touched.
+
+        Raises, with nothing changed, `RestoreRefused` where there is none, or the agent has worked
+        since, and `RestoreFailed`.
+        """
+        _refuse_missing(project)
+        self._refuse_busy(project, busy_ok, own_calls)
+        with self.store.lock(project):
+            resumed = self.recover(project)
+            if resumed and resumed.action == UNDO:
+                return resumed  # the rollback that broke off has just been taken back
+            book = self.books.of(project)
+            last = next(reversed(book.rollbacks.done()), None)
+            if last is None:
+                raise RestoreRefused(
+                    "there is no rollback here to take back", hint="`/rollback` lists checkpoints"
+                )
+            self._refuse_behind_agent(project, book, last)
+            task = replace(
+                last.inverse(),
+                id=_new_id(),
+                action=UNDO,
+                undoes=last.id,
+                session=session,
+                time=self.clock(),
+            )
+            task, unsaved = self._save_for_undo(project, task, session)
+            done = self._do(project, task)
+        return replace(
+            _report(
+                _plan_of(project, task),
+                None,
+                done,
+                unsaved=unsaved,
+                why_left="changed since the rollback",
+            ),
+            action=UNDO,
+            target=self._find(project, last.safety),
+            notes=resumed.notes if resumed else (),
+        )
+
+    def _refuse_behind_agent(self, project: Project, book: Book, last: Task) -> None:
+        """Undo ends at what the agent did after the rollback: that belongs to a new turn."""
+        since = book.ledger.since(last.id)
+        if since is None:
+            since = [e for e in book.ledger.entries() if e.time > last.time]
+        newer: list[Checkpoint] = []
+        for checkpoint in self.store.list(project):
+            if checkpoint.id == last.safety:
+                break
+            newer.append(checkpoint)
+        else:
+            newer.clear()
+        if any(e.kind == AGENT for e in since) or any(c.turn and c.tool != ROLLBACK for c in newer):
+            raise RestoreRefused(
+                "the agent has worked here since the last rollback, and undo does not reach behind "
+                "a new turn",
+                hint=f"the state before that rollback is checkpoint {last.safety[:7]}, if "
+                "`/rollback` still lists it",
+            )
+
+    def _save_for_undo(
+        self, project: Project, task: Task, session: str
+    ) -> tuple[Task, tuple[Gap, ...]]:
+        """Make sure that what an undo replaces is held; what can't be is left alone.
+
+        As a rule the checkpoint that the rollback went to holds it all, and nothing is taken.
+        """
+        if self._held(project, task):
+            return task, ()
+        paths = [move.path for move in task.moves]
+        seen = self.store.observe(project, self.config.capture_rules, named=paths)
+        tree = self.store.entries(project, seen.tree)
+        target = self._find(project, task.target) or self.store.list(project)[0]
+        self._save(project, seen, target, session)
+        saved, unsaved = [], []
+        for move in task.moves:
+            present = seen.named.get(move.path) or tree.get(move.path)
+            if move.old is None or present is not None:
+                saved.append(move)
+            else:
+                why = "what is there now can't be saved first"
+                unsaved.append(Gap(move.path, GapReason.UNREADABLE, why))
+        return replace(task, moves=tuple(saved)), tuple(unsaved)
+
+    def _held(self, project: Project, task: Task) -> bool:
+        """Whether the checkpoint that a rollback went to holds all that its undo replaces."""
+        replaced = [move for move in task.moves if move.old is not None]
+        checkpoint = self._find(project, task.target)
+        if checkpoint is None:
+            return not replaced
+        states = self.store.states(project, checkpoint.tree, [m.path for m in replaced])
+        return all(same(states[move.path], move.old) for move in replaced)
+
+    # ------------------------------------------------------------------ what broke off
+
+    def pending(self, project: Project) -> str:
+        """A sentence about a rollback that was interrupted, or nothing. Looks at one file."""
+        if not self.books.of(project).journal.abandoned:
+            return ""
+        return (
+            f"a rollback in {project.root} was interrupted: the next `/rollback` finishes it, or "
+            "takes it back"
+        )
+
+    def recover(self, project: Project) -> Report | None:
+        """Finish a rollback that was interrupted, or take it back, and say which.
+
+        It is finished as long as the state before it is still held and what it puts there can be
+        read; else taken back. `None` if there was none. Paths that are neither as before nor as
+        they were to be are somebody's, and stay.
+        """
+        book = self.books.of(project)
+        if not book.journal.exists:
+            return None
+        with self.store.lock(project):
+            try:
+                task = book.journal.read()
+            except DamagedJournal as error:
+                spare = book.journal.set_aside()
+                note = f"{error}; it is kept as {spare}, and nothing was done about that rollback"
+                return Report(ok=False, action=RECOVER, project=project, notes=(note,))
+            if task is None:
+                return None
+            applier.sweep(project.root, task)
+            return self._take_up(project, book, task)
+
+    def _take_up(self, project: Project, book: Book, task: Task) -> Report:
+        what = "undo" if task.action == UNDO else f"rollback to {task.target[:7]}"
+        if task.action == UNDO or self._find(project, task.safety):
+            try:
+                done = self._do(project, task)
+            except RestoreFailed:
+                pass  # what it was to put there is gone from the store
+            else:
+                note = f"the {what} that was interrupted has been finished"
+                return self._taken_up(project, task, done, RECOVER, note)
+        back = replace(task.inverse(), action=RECOVER)
+        try:
+            done = self._do(project, back)
+        except RestoreFailed as error:
+            spare = book.journal.set_aside()
+            note = (
+                f"the {what} that was interrupted could be neither finished nor taken back "
+                f"({error}); its journal is kept as {spare}"
+            )
+            return Report(ok=False, action=RECOVER, project=project, notes=(note,))
+        note = f"the {what} that was interrupted has been taken back"
+        return self._taken_up(project, back, done, UNDO, note)
+
+    def _taken_up(self, project: Project, task: Task, done: Done, action: str, note: str) -> Report:
+        for checkpoint in (task.target, task.safety):
+            self.store.unpin(project, checkpoint, _pin(task.id))
+        target = self._find(project, task.target)
+        report = _report(_plan_of(project, task), self._find(project, task.safety), done)
+        return replace(report, action=action, target=target, notes=(note, *report.notes))
+
+    # ------------------------------------------------------------------ doing
+
+    def _do(self, project: Project, task: Task) -> Done:
+        """Apply a task under its journal, verify it, and record what was done.
+
+        Raises `RestoreFailed` where nothing was changed.
+        """
+        book, root = self.books.of(project), project.root
+        read = self._reader(project)
+        fresh = not book.journal.exists
+        try:
+            book.journal.write(task)
+            self.step("journal")
+            done = applier.apply(root, task, read, step=self.step)
+        except (StoreError, OSError) as error:
+            if fresh:
+                book.journal.remove()
+            raise RestoreFailed(f"{error}; nothing in the project was changed") from error
+        if done.broken:
+            return self._take_back(project, task, done, read)
+        applier.verify(root, done)
+        self.step("record")
+        self._record(book, task, done)
+        self.step("recorded")
+        book.journal.remove()
+        return done
+
+    def _take_back(self, project: Project, task: Task, done: Done, read: applier.Read) -> Done:
+        """After a full disk: put back what had been changed by then."""
+        back = applier.apply(project.root, _as_done(task, done).inverse(), read, step=self.step)
+        stuck = [(move.path, "could not be put back") for move in back.changed]
+        if not (back.failed or stuck or back.broken):
+            self.books.of(project).journal.remove()
+        return Done(failed=[*done.failed, *back.failed, *stuck], broken=done.broken)
+
+    def _record(self, book: Book, task: Task, done: Done) -> None:
+        if task.action == RESTORE:
+            finished = _as_done(task, done)
+            if finished.moves or finished.asides or finished.dirs:
+                if book.ledger.since(task.id) is None:
+                    book.ledger.append(_entries(finished))
+                book.rollbacks.add(finished)
+        elif task.action == UNDO and not done.failed:
+            book.rollbacks.undone(task.undoes)
+            book.ledger.void(task.undoes)
+        elif task.action == RECOVER:
+            book.rollbacks.undone(task.id)
+            book.ledger.void(task.id)
+
+    def _reader(self, project: Project) -> applier.Read:
+        def read(contents: Iterable[str]) -> Iterator[bytes]:
+            return self.store.read(project, contents)
+
+        return read
+
+    @contextmanager
+    def _pinned(self, project: Project, checkpoint_id: str, identity: str) -> Iterator[None]:
+        """Keep a checkpoint from being dropped meanwhile."""
+        self.store.pin(project, checkpoint_id, _pin(identity))
+        try:
+            yield
+        finally:
+            self.store.unpin(project, checkpoint_id, _pin(identity))
+
+    def _find(self, project: Project, checkpoint_id: str) -> Checkpoint | None:
+        if not checkpoint_id:
+            return None
+        try:
+            return self.store.get(project, checkpoint_id)
+        except CheckpointNotFound:
+            return None
+
+    def _refuse_busy(self, project: Project, busy_ok: bool, own: frozenset[str]) -> None:
+        if busy_ok:
+            return
+        for lease in self.books.of(project).leases.running(but=own):
+            raise Busy(
+                f"{lease.tool or 'a tool'} (call {lease.call}) has been running in {project.root} "
+                f"for {lease.age:.0f} s, and may still write",
+                hint="wait for it to end, or add --busy-ok to roll back all the same",
+            )
+
+
+_NESTED_HINT = (
+    "select paths that avoid it (`/rollback <N> <path>`), or roll back inside it: it may have "
+    "checkpoints of its own"
+)
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+def _refuse_missing(project: Project) -> None:
+    if not os.path.isdir(project.root):
+        raise RestoreRefused(
+            f"{project.root} is no directory any more, so nothing can be restored there",
+            hint=f"make it (mkdir {project.root}) and roll back again, or relink the project",
+        )
+
+
+def _refuse_moved(project: Project, agreed: Plan | None, current: Plan) -> None:
+    if agreed is None:
+        return
+    moved = moved_since(agreed, current)
+    if moved:
+        more = f" and {len(moved) - 5} more" if len(moved) > 5 else ""
+        raise ProjectMoved(
+            f"{project.root} has changed since the plan was made: {', '.join(moved[:5])}{more}",
+            hint="look at a new plan",
+        )
+
+
+# --------------------------------------------------------------------------- tasks
+
+
+def _task(root: str, survey: Survey) -> Task:
+    """What a plan comes to on this disk: also the names that must move, and the directories."""
+    plan = survey.plan
+    moves = tuple(_move(step, survey) for step in (*plan.deletes, *plan.writes))
+    gone = {step.path for step in plan.deletes}
+    in_the_way: dict[str, None] = {}
+    fresh: dict[str, None] = {}
+    for path in (*(step.path for step in plan.writes), *plan.empty_dirs):
+        if path not in plan.empty_dirs and worktree.is_directory(root, path):
+            in_the_way[path] = None
+        for up in above(path):
+            if up in fresh or worktree.is_directory(root, up):
+                break
+            fresh[up] = None
+            if up not in gone and worktree.exists(root, up):
+                in_the_way[up] = None
+    emptied = {up for step in plan.deletes for up in above(step.path)}
+    return Task(
+        id="",
+        action=RESTORE,
+        target="",
+        safety="",
+        moves=moves,
+        asides=tuple((path, _free_name(root, path)) for path in in_the_way),
+        dirs=plan.empty_dirs,
+        fresh=tuple(fresh),
+        stale=tuple(sorted(emptied - survey.kept_dirs)),
+    )
+
+
+def _move(step: Step, survey: Survey) -> Move:
+    present = survey.now.permissions(step.path) if step.now else None
+    return Move(
+        path=step.path,
+        old=step.now,
+        new=step.then,
+        old_permissions=present,
+        permissions=_wanted(step.then, step.permissions),
+        version=step.version,
+    )
+
+
+def _wanted(state: FileState | None, permissions: int | None) -> int | None:
+    if state is None or state.is_link:
+        return None
+    return usual_permissions(state) if permissions is None else permissions
+
+
+def _free_name(root: str, path: str) -> str:
+    number = 1
+    while worktree.exists(root, f"{path}.aside-{number}"):
+        number += 1
+    return f"{path}.aside-{number}"
+
+
+def _as_done(task: Task, done: Done) -> Task:
+    """The task as far as it was done, for undo to take back."""
+    return replace(
+        task,
+        moves=tuple(done.moved),
+        asides=tuple(done.asides),
+        dirs=tuple(dict.fromkeys(done.made)),
+        fresh=(),
+        stale=tuple(done.removed),
+    )
+
+
+def _entries(task: Task) -> list[Entry]:
+    """A restore's own writes, for the ledger: they are ours, not the person's."""
+    return [
+        Entry(
+            path=move.path,
+            before=move.old,
+            after=move.new,
+            checkpoint=task.safety,
+            session=task.session,
+            turn=task.turn,
+            call=task.id,
+            tool=ROLLBACK,
+            time=task.time,
+            kind=RESTORED,
+            target=task.target,
+            version=move.version,
+        )
+        for move in task.moves
+    ]
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def _pin(identity: str) -> str:
+    return f"restore-{identity}"
+
+
+# --------------------------------------------------------------------------- reports
+
+
+def _plan_of(project: Project, task: Task) -> Plan:
+    """A plan with nothing in it but the project, for reports of what had no plan."""
+    nothing = Checkpoint(id=task.target, time=task.time, reason="", tree="")
+    return Plan(project=project, checkpoint=nothing, keep_edits=True)
+
+
+def _report(
+    plan: Plan,
+    safety: Checkpoint | None,
+    done: Done,
+    *,
+    unsaved: tuple[Gap, ...] = (),
+    why_left: str = "changed while the rollback ran",
+) -> Report:
+    left = [Step(StepKind.KEEP_YOURS, m.path, why_left, m.old, m.new) for m in done.changed]
+    unrestorable = (*plan.unrestorable, *unsaved)
+    achieved = bool(done.moved or done.made or done.asides)
+    notes = list(plan.notes)
+    if done.broken:
+        notes.append(f"{done.broken}: everything that had been changed by then was put back")
+    elif done.failed and safety:
+        notes.append(f"checkpoint {safety.short_id} holds the state before the rollback")
+    return Report(
+        ok=not (done.failed or done.broken or (plan.selection and unrestorable and not achieved)),
+        action=RESTORE,
+        project=plan.project,
+        target=plan.checkpoint if plan.checkpoint.tree else None,
+        safety=safety,
+        restored=tuple(m.path for m in done.moved if m.new is not None),
+        deleted=tuple(m.path for m in done.moved if m.new is None),
+        kept=(*plan.kept, *left),
+        unrestorable=unrestorable,
+        failed=tuple(done.failed),
+        aside=tuple(p for old, new in done.asides for p in _aside(plan.project.root, old, new)),
+        notes=tuple(notes),
+    )
+
+
+def _aside(root: str, old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Each file that was moved with what stood in the way."""
+    if not worktree.is_directory(root, new):
+        yield old, new
+    for file in worktree.files_below(root, new):
+        yield old + file[len(new) :], file
+
+
+def _unsaved(survey: Survey) -> tuple[Gap, ...]:
+    """What stays because the snapshot before could not hold it, each with the reason."""
+    found = []
+    for step in survey.plan.of(StepKind.KEEP_UNSAVED):
+        gap = next((g for g in survey.now.gaps or () if g.covers(step.path)), None)
+        reason = gap.reason if gap else GapReason.NESTED_REPOSITORY
+        found.append(Gap(step.path, reason, "what is there now could not be saved, so it stays"))
+    return tuple(found)

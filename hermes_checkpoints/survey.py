@@ -1,0 +1,343 @@
+"""What is known before a restore: first what the store has recorded, then what is there now.
+
+Owns the gathering of everything a plan depends on. What must be refused is known after the first
+half, before anything was observed; the second half records the state of the project in the store
+and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hermes_checkpoints import worktree
+from hermes_checkpoints.authorship import History, same
+from hermes_checkpoints.books import Books
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.errors import SelectionError
+from hermes_checkpoints.ledger import RESTORE, Entry
+from hermes_checkpoints.records import Checkpoint, FileState, Plan, Project
+from hermes_checkpoints.restore import Scope, Side, Situation, above, directories_of, make_plan
+from hermes_checkpoints.selection import Selection, parse
+from hermes_checkpoints.stores.base import Observation, Store
+
+__all__ = ["Recorded", "Request", "Survey", "Surveyor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asks for: a checkpoint, perhaps paths of it as typed in `base_dir`."""
+
+    checkpoint: Checkpoint
+    paths: tuple[str, ...] = ()
+    base_dir: str = ""
+    keep_edits: bool = True
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What store and ledger say, without a look at the project."""
+
+    request: Request
+    checkpoint: Checkpoint
+    checkpoints: tuple[Checkpoint, ...]
+    then: Side
+    nested: tuple[str, ...]
+    selection: Selection
+    history: History | None
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A plan, and what it was made from: the observation and the present state."""
+
+    plan: Plan
+    observation: Observation
+    now: Side
+    kept_dirs: frozenset[str]
+
+
+class Surveyor:
+    """Finds out what a restore would meet. The caller holds the project's lock."""
+
+    def __init__(self, store: Store, books: Books, config: Config) -> None:
+        self._store, self._books, self._config = store, books, config
+
+    # ------------------------------------------------------------------ what is recorded
+
+    def recorded(self, project: Project, request: Request) -> Recorded:
+        """Read what is recorded and resolve the selection.
+
+        Raises `CheckpointNotFound`, `SelectionError`, `StoreError`. Nothing is written.
+        """
+        checkpoints = tuple(self._store.list(project))
+        checkpoint = self._store.get(project, request.checkpoint.id)
+        entries = self._store.entries(project, checkpoint.tree)
+        links = {path for path, state in entries.items() if state.is_gitlink}
+        nested = tuple(sorted(links.union(checkpoint.nested)))
+        then = Side(
+            files={p: s for p, s in entries.items() if p not in links},
+            gaps=checkpoint.gaps,
+            unruled=frozenset(checkpoint.named),
+            modes=checkpoint.modes,
+            whole=checkpoint.whole,
+        )
+        ledger = self._books.of(project).ledger
+        writes = ledger.entries()
+        selection = self._selection(project, request, then, checkpoint, writes)
+        return Recorded(
+            request=request,
+            checkpoint=checkpoint,
+            checkpoints=checkpoints,
+            then=then,
+            nested=nested,
+            selection=selection,
+            history=self._history(project, writes, checkpoints, checkpoint, request.session),
+            notes=tuple(self._notes(project, checkpoints, checkpoint, request, writes)),
+            refusal=_refusal(checkpoint, nested, selection, self._store),
+        )
+
+    def _history(
+        self,
+        project: Project,
+        writes: Iterable[Entry],
+        checkpoints: Sequence[Checkpoint],
+        target: Checkpoint,
+        session: str,
+    ) -> History | None:
+        if not self._has_ledger(project):
+            return None
+        running = lru_cache(maxsize=None)(self._books.sessions.running)
+
+        def ours(entry: Entry) -> bool:
+            return entry.kind == RESTORE or entry.session == session or not running(entry.session)
+
+        return History(writes, checkpoints, target, ours)
+
+    def _has_ledger(self, project: Project) -> bool:
+        book = self._books.of(project)
+        return book.ledger.exists or book.has_foreign_ledger
+
+    def _selection(
+        self,
+        project: Project,
+        request: Request,
+        then: Side,
+        checkpoint: Checkpoint,
+        writes: Iterable[Entry],
+    ) -> Selection:
+        if not request.paths:
+            return Selection()
+        recorded = {*then.files, *(g.path for g in then.gaps or ()), *(e.path for e in writes)}
+        recorded.update(checkpoint.empty_dirs)
+        names = recorded | directories_of(recorded)
+
+        def known(path: str) -> bool:
+            if path in names or worktree.exists(project.root, path):
+                return True
+            return any(gap.covers(path) for gap in then.gaps or ())
+
+        selection = parse(
+            project, request.paths, base_dir=request.base_dir or project.root, known=known
+        )
+        match = self._store.match
+        if selection.unmatched(recorded, match):
+            everything = recorded.union(worktree.files_below(project.root, "."))
+            _refuse_unmatched(project, selection.unmatched(everything, match))
+        return selection
+
+    # ------------------------------------------------------------------ what is there
+
+    def survey(self, project: Project, recorded: Recorded) -> Survey:
+        """Observe the project and make the plan."""
+        observation, tree = self._observe(project, recorded)
+        there = {p: s for p, s in observation.named.items() if s is not None}
+        now = Side(
+            files={**{p: s for p, s in tree.items() if not s.is_gitlink}, **there},
+            gaps=observation.gaps,
+            unruled=observation.unruled,
+            modes=observation.modes,
+            whole=observation.whole,
+        )
+        then, checkpoint = recorded.then, recorded.checkpoint
+        kept_dirs = frozenset(
+            directories_of((*then.files, *(f"{d}/" for d in checkpoint.empty_dirs)))
+        )
+        situation = Situation(
+            then=then,
+            now=now,
+            scope=self._scope(recorded, now),
+            history=recorded.history,
+            ignored_then=self._ignored_then(project, checkpoint, then, tree),
+            missing_dirs=tuple(
+                d for d in checkpoint.empty_dirs if not worktree.is_directory(project.root, d)
+            ),
+            held=lambda path, state: self._holds(project, recorded.checkpoints, path, state),
+        )
+        plan = make_plan(
+            project,
+            checkpoint,
+            situation,
+            keep_edits=recorded.request.keep_edits,
+            selection=recorded.request.paths,
+            basis=observation.tree,
+            notes=recorded.notes,
+        )
+        return Survey(plan, observation, now, kept_dirs)
+
+    def _observe(
+        self, project: Project, recorded: Recorded
+    ) -> tuple[Observation, Mapping[str, FileState]]:
+        """The state now, with the states of all paths that matter although a rule bars them."""
+        rules = self._config.capture_rules
+        history = recorded.history
+        names = {*recorded.checkpoint.named, *(history.paths if history else ())}
+        names.update(recorded.selection.names)
+        if not project.whole:
+            names.update(recorded.then.files)
+        names = {n for n in names if _may_be_named(project, n)}
+        while True:
+            observation = self._store.observe(project, rules, named=sorted(names))
+            tree = self._store.entries(project, observation.tree)
+            gaps = {gap.path for gap in observation.gaps}
+            unseen = {
+                path
+                for path in recorded.then.files
+                if path not in tree
+                and path not in names
+                and not _covered(path, gaps)
+                and worktree.exists(project.root, path)
+                and _may_be_named(project, path)
+            }
+            if not unseen:
+                return observation, tree
+            names |= unseen  # rules have changed: what the checkpoint holds is barred today
+
+    def _scope(self, recorded: Recorded, now: Side) -> Scope:
+        selection, then = recorded.selection, recorded.then
+        if not selection:
+            return Scope()
+        gaps = (*(then.gaps or ()), *(now.gaps or ()))
+        candidates = {*then.files, *now.files, *(g.path for g in gaps)}
+        candidates.update(recorded.checkpoint.empty_dirs)
+        chosen, forced = selection.pick(candidates, self._store.match)
+        return Scope(chosen.union(selection.names), forced)
+
+    def _ignored_then(
+        self,
+        project: Project,
+        checkpoint: Checkpoint,
+        then: Side,
+        tree: Mapping[str, FileState],
+    ) -> frozenset[str]:
+        """Present paths that the checkpoint lacks and its own ignore files leave out."""
+        if _ignore_files(then.files) == _ignore_files(tree):
+            return frozenset()  # today's rules were in force then, and they let these paths in
+        new = [path for path in tree if path not in then.files]
+        return frozenset(self._store.ignored(project, checkpoint.tree, new))
+
+    def _holds(
+        self, project: Project, checkpoints: Iterable[Checkpoint], path: str, state: FileState
+    ) -> bool:
+        """Whether some checkpoint holds this state of a path."""
+        for one in checkpoints:
+            if any(p == path and same(version, state) for p, version in one.versions):
+                return True
+            if same(self._store.states(project, one.tree, [path])[path], state):
+                return True
+        return False
+
+    # ------------------------------------------------------------------ what must be said
+
+    def _notes(
+        self,
+        project: Project,
+        checkpoints: Sequence[Checkpoint],
+        checkpoint: Checkpoint,
+        request: Request,
+        writes: Sequence[Entry],
+    ) -> Iterable[str]:
+        if request.keep_edits and not self._has_ledger(project):
+            yield (
+                "nothing tells which changes the agent made (there is no ledger of its writes), so "
+                "everything is restored, hand-edits too"
+            )
+        elif request.keep_edits and not writes:
+            yield (
+                "no write of the agent is recorded here, so every changed file is taken to be "
+                "yours; --all restores those too"
+            )
+        if checkpoint.gaps is None:
+            yield "this checkpoint does not tell what it lacks, so it may lack files"
+        if self._is_another_directory(project):
+            yield (
+                f"{project.root} is not the directory the checkpoints were taken of: it was "
+                "deleted or moved, and made anew"
+            )
+        age = next((n for n, c in enumerate(checkpoints) if c.id == checkpoint.id), 0)
+        if any(_GIT.search(c.reason) for c in checkpoints[: age + 1]):
+            yield "files come back, git's own state (HEAD, branches, index, stash) does not"
+
+    def _is_another_directory(self, project: Project) -> bool:
+        info = os.stat(project.root)
+        return any(
+            record.device
+            and record.project.id == project.id
+            and (record.device, record.inode) != (info.st_dev, info.st_ino)
+            for record in self._store.projects()
+        )
+
+
+_GIT = re.compile(
+    r"terminal: .*\bgit\b.*\b(am|bisect|branch|checkout|cherry-pick|clean|commit|merge|pull|rebase"
+    r"|reset|restore|revert|rm|mv|stash|switch|tag|update-ref)\b"
+)
+
+
+def _refusal(
+    checkpoint: Checkpoint, nested: Sequence[str], selection: Selection, store: Store
+) -> str:
+    """Why a restore must be refused, going by what is recorded and not by what is on disk."""
+    reached = [n for n in nested if not selection or selection.reaches(n, store.match)]
+    if not reached:
+        return ""
+    one = len(reached) == 1
+    return (
+        f"checkpoint {checkpoint.short_id} does not hold the nested git "
+        f"{'repository' if one else 'repositories'} {', '.join(reached)}, so "
+        f"{'it' if one else 'they'} could not be restored with the rest"
+    )
+
+
+def _refuse_unmatched(project: Project, unmatched: Sequence[str]) -> None:
+    if unmatched:
+        raise SelectionError(
+            f"{', '.join(map(repr, unmatched))}: matches nothing in the checkpoint or in "
+            f"{project.root}",
+            hint="`/rollback plan <N>` names the paths a checkpoint would restore",
+        )
+
+
+def _may_be_named(project: Project, path: str) -> bool:
+    """Whether the store may be asked for a path by name: no directory, in no repository."""
+    if path == "." or any(worktree.exists(project.root, f"{up}/.git") for up in above(path)):
+        return False
+    return not worktree.is_directory(project.root, path)
+
+
+def _covered(path: str, gaps: set[str]) -> bool:
+    return path in gaps or any(up in gaps for up in above(path))
+
+
+def _ignore_files(files: Mapping[str, FileState]) -> dict[str, str]:
+    return {
+        path: state.content
+        for path, state in files.items()
+        if path.rpartition("/")[2] == ".gitignore"
+    }
