@@ -35,8 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     words = list(sys.argv[1:] if argv is None else argv)
     # A hook runs before and after every tool call: it does not wait for the other commands.
-    _mount(parser, HERMES, ("hook",) if words[:1] == ["hook"] else _MODULES)
-    return run(parser.parse_args(words))
+    is_hook = words[:1] == ["hook"]
+    _mount(parser, HERMES, ("hook",) if is_hook else _MODULES)
+    try:
+        args = parser.parse_args(words)
+    except SystemExit as end:
+        if is_hook and end.code == USAGE:  # to some agents a hook's 2 says: block the tool
+            return FAILED
+        raise
+    return run(args)
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, host: str | HostProfile = HERMES) -> None:
