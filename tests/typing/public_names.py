@@ -66,8 +66,6 @@ class Tools:
 
 assert_type(write_file("a"), int)
 assert_type(bare("a"), int)
-running = terminal("ls")
-assert_type(running, Coroutine[Any, Any, str])
 assert_type(lines("x"), Iterator[str])
 assert_type(later_lines("x"), AsyncIterator[str])
 assert_type(Tools().move("a", "b"), bool)
@@ -98,6 +96,12 @@ def outcome(found: hc.Outcome) -> str:
             return why
         case hc.Failed(error):
             return str(error)
+
+
+async def waiting() -> None:
+    running = assert_type(terminal("ls"), Coroutine[Any, Any, str])
+    assert_type(await running, str)
+    assert_type([line async for line in later_lines("x")], list[str])
 
 
 registry = hc.ToolRegistry()
