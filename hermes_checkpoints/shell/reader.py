@@ -234,6 +234,8 @@ class Reader:
 
     def backticks(self) -> Script:
         """The commands between backquotes, where a backslash hides `$`, itself and the quote."""
+        if self.ready is not None:
+            return self.substitution(1)
         at, pieces = self.at + 1, []
         while at < self.end:
             character = self.text[at]
@@ -464,10 +466,8 @@ class Reader:
                 self.newlines()
                 if self.at >= self.end:
                     raise Unreadable(f"nothing after {operator}")
-            return Step(node, operator)
-        if operator == "\n":
-            return Step(node, ";")
-        if self.at >= self.end or operator == ")" or operator in _CASE_ENDS:
+            return Step(node, "" if operator == ";" else operator)
+        if operator == "\n" or self.at >= self.end or operator == ")" or operator in _CASE_ENDS:
             return Step(node)
         raise Unreadable(f"unexpected {self.text[self.at]!r}")
 

@@ -117,7 +117,7 @@ Node = Union[Command, Pipeline, Compound, Opaque]
 
 
 class Step(NamedTuple):
-    """A node of a list, with the operator after it: `;`, `&`, `&&`, `||` or nothing."""
+    """A node of a list, with the operator after it: `&`, `&&`, `||`, or nothing for `;`."""
 
     node: Node
     op: str = ""
