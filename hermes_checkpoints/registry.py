@@ -271,7 +271,7 @@ _TABLE: tuple[tuple[_Rule, str], ...] = (
     (_FILE, "patch apply_patch applypatch apply_diff patch_file apply_edits"),
     # removing, moving, copying
     (_FILE, "delete delete_file file_delete remove_file file_access_delete delete_files"),
-    (_FILE, "delete_directory remove_directory create_directory make_directory mkdir"),
+    (_FILE, "delete_directory remove_directory remove_dir rmdir"),
     (_MOVE, "move_file rename_file move rename file_move rename_path move_path"),
     (_COPY, "copy_file file_copy copy copy_path"),
     # shells: Hermes, Claude Code, Codex, gemini, OpenHands, Strands, ADK, Cline, Cursor, VS Code
@@ -289,6 +289,8 @@ _TABLE: tuple[tuple[_Rule, str], ...] = (
     (_NOTHING, "directory_tree tree web_search web_fetch web_extract fetch_url fetch_webpage"),
     (_NOTHING, "session_search codebase_search file_search grep_search semantic_search"),
     (_NOTHING, "bash_output notebook_read file_glob_search"),
+    # making a directory destroys nothing
+    (_NOTHING, "create_directory make_directory create_dir make_dir mkdir"),
 )
 # Names that say nothing about files only where they are the host's own: behind a server's prefix
 # they may be anything. The calls made inside a sub-agent are protected one by one.

@@ -194,7 +194,7 @@ def test_tools_that_run_code(name: str) -> None:
         *("Read", "LS", "Glob", "Grep", "read_file", "list_directory", "search_files", "view"),
         *("get_file_info", "find_files", "NotebookRead", "WebFetch", "TodoWrite", "Task"),
         *("delegate_task", "mcp__fs__read_text_file", "mcp__fs__directory_tree", "update_plan"),
-        *("grep_search", "ReadManyFiles", "show-diff", "BashOutput"),
+        *("grep_search", "ReadManyFiles", "show-diff", "BashOutput", "create_directory"),
     ],
 )
 def test_reading_tools(name: str) -> None:
