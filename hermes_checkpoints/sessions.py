@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["Lease", "Leases", "Owner", "Sessions", "file_name", "write_private"]
+__all__ = ["Lease", "Leases", "Owner", "Sessions", "call_file", "file_name", "write_private"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,11 @@ class Leases:
             return [f for f in self._directory.iterdir() if f.suffix == ".json"]
         except (FileNotFoundError, NotADirectoryError):
             return []
+
+
+def call_file(directory: Path, session: str, call: str) -> Path:
+    """Where a call that has begun is kept for the process that will end it."""
+    return directory / f"{file_name(session + ' ' + call)}.json"
 
 
 def write_private(file: Path, text: str) -> None:

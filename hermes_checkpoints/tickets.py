@@ -21,7 +21,7 @@ from hermes_checkpoints.records import (
     Taken,
     Unchanged,
 )
-from hermes_checkpoints.sessions import file_name, write_private
+from hermes_checkpoints.sessions import call_file, write_private
 from hermes_checkpoints.turns import Scope
 
 __all__ = ["Ticket", "Tickets"]
@@ -80,7 +80,7 @@ class Tickets:
         return self._file(session, call).exists()
 
     def _file(self, session: str, call: str) -> Path:
-        return self._directory / f"{file_name(session + ' ' + call)}.json"
+        return call_file(self._directory, session, call)
 
     def _files(self) -> list[Path]:
         try:

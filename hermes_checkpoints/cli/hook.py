@@ -76,9 +76,24 @@ def answer(host: Host, event: Event, config: Config, *, owner_pid: int | None) -
     """
     if event.kind is Kind.PROMPT and event.prompt.split()[:1] == ["/rollback"]:
         return _Hook(host, event, config, owner_pid).rollback()
-    if not config.enabled:
+    if not config.enabled or _is_idle(event, config, event.session or host.name):
         return None
     return _Hook(host, event, config, owner_pid).answer()
+
+
+def _is_idle(event: Event, config: Config, session: str) -> bool:
+    """Whether an event asks for nothing, which two looks at the disk tell.
+
+    Most calls only read, and what follows them need not wait for the whole library.
+    """
+    from hermes_checkpoints.sessions import call_file
+
+    calls = config.base_path / "store" / "calls"
+    if event.kind is Kind.AFTER:
+        return not call_file(calls, session, event.call).exists()
+    if event.kind is Kind.TURN_END or (event.kind is Kind.PROMPT and event.turn):
+        return not calls.is_dir() or not any(calls.iterdir())
+    return False
 
 
 class _Hook:

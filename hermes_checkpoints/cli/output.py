@@ -11,8 +11,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from hermes_checkpoints.records import Checkpoint
-
 __all__ = ["Output", "as_json"]
 
 
@@ -77,6 +75,8 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
+        from hermes_checkpoints.records import Checkpoint
+
         found = {f.name: as_json(getattr(value, f.name)) for f in fields(value)}
         if isinstance(value, Checkpoint):
             found["short_id"] = value.short_id

@@ -16,18 +16,20 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.records import Checkpoint, Project
 from hermes_checkpoints.stores import rows
 from hermes_checkpoints.stores.git.index import mark
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
-from hermes_checkpoints.stores.git.library import Commit, Library
 from hermes_checkpoints.stores.git.objects import Entry, Loose, commit_bytes, tree_bytes
 from hermes_checkpoints.stores.git.plumbing import Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.rows import Row
+
+if TYPE_CHECKING:  # GitPython, which a warm list does without
+    from hermes_checkpoints.stores.git.library import Commit, Library
 
 __all__ = ["Catalogue", "History"]
 
