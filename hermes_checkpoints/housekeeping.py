@@ -337,7 +337,10 @@ class Housekeeping:
     def clear(self, *, dry_run: bool = False) -> PruneResult:
         """Delete every checkpoint of every project, all records and all archives."""
         status = self.status()
-        drops = tuple(Drop(p.project, (), DropReason.ASKED, whole=True) for p in status.projects)
+        drops = tuple(
+            Drop(p.project, self._ids(p.project), DropReason.ASKED, whole=True)
+            for p in status.projects
+        )
         if dry_run:
             return PruneResult(True, drops, status.archives, before=status.store)
         failed = [*self._clear_store(), *self._delete_archives(status.archives)]
@@ -352,6 +355,11 @@ class Housekeeping:
             after=after,
             failed=tuple(failed),
         )
+
+    def _ids(self, project: Project) -> tuple[str, ...]:
+        with suppress(StoreError):
+            return tuple(c.id for c in self._store.list(project))
+        return ()  # damaged; it goes all the same
 
     def _clear_store(self) -> list[tuple[str, str]]:
         if not self.has_store:

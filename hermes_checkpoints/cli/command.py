@@ -98,6 +98,10 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:  # `… | head`
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the interpreter flushes it at exit
         return FAILED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(context, CheckpointError(f"{where}{error.strerror or error}"), FAILED)
+        return FAILED
     finally:
         context.close()
 

@@ -27,8 +27,8 @@ def register(commands: Commands) -> None:
 
     about = "delete what retention and the caps do not keep, and reclaim its room"
     pruner = commands.add("prune", _prune, about, deletes=True)
-    pruner.add_argument("--retention-days", type=_number, metavar="N", help="0: no limit")
-    pruner.add_argument("--max-size-mb", type=_number, metavar="N", help="0: no limit")
+    pruner.add_argument("--retention-days", type=number, metavar="N", help="0: no limit")
+    pruner.add_argument("--max-size-mb", type=number, metavar="N", help="0: no limit")
     pruner.add_argument(
         "--keep-orphans", action="store_true", help="keep projects whose directory was deleted"
     )
@@ -114,7 +114,7 @@ _NOBODY = "nobody is here to confirm it; --yes does without."
 
 def _forget(context: Context) -> int:
     place = os.path.abspath(context.args.path)
-    project = context.manager.project(os.path.dirname(place))
+    project = context.manager.project(place if os.path.isdir(place) else os.path.dirname(place))
     path = relative_path(project, place)
     if path is None or path == ".":
         context.out.note(f"{render.safe(place)} is no path inside {render.safe(project.root)}.")
@@ -142,8 +142,9 @@ def _forcible(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--force", action="store_true", help="the same as --yes")
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
+    """What the command line takes for an amount; argparse shows this name."""
     value = float(text)
-    if not value >= 0:
+    if not 0 <= value < float("inf"):
         raise ValueError(text)
     return value
