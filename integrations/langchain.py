@@ -170,43 +170,56 @@ def drop_turns(graph: Any, config: Any, turns: int) -> int:
     checkpointer has no such state, the messages alone are removed. An interrupted or broken turn
     heals with it.
     """
-    dropped = _dropped(graph.get_state(config).values, turns)
-    if dropped:
-        before = next((s for s in graph.get_state_history(config) if _is_before(s, dropped)), None)
-        for update in _way_back(config, before, dropped):
+    cut = _Cut.of(graph.get_state(config).values, turns)
+    if cut.dropped:
+        before = next(filter(cut.is_after, graph.get_state_history(config)), None)
+        for update in cut.updates(config, before):
             graph.update_state(*update)
-    return len(dropped)
+    return len(cut.dropped)
 
 
 async def adrop_turns(graph: Any, config: Any, turns: int) -> int:
     """The same for a graph with an async checkpointer."""
-    dropped = _dropped((await graph.aget_state(config)).values, turns)
-    if dropped:
-        before = None
-        async for state in graph.aget_state_history(config):
-            if _is_before(state, dropped):
-                before = state
-                break
-        for update in _way_back(config, before, dropped):
+    cut = _Cut.of((await graph.aget_state(config)).values, turns)
+    if cut.dropped:
+        states = graph.aget_state_history(config)
+        before = await anext((s async for s in states if cut.is_after(s)), None)
+        for update in cut.updates(config, before):
             await graph.aupdate_state(*update)
-    return len(dropped)
+    return len(cut.dropped)
 
 
-def _dropped(state: Any, turns: int) -> Sequence[Any]:
-    messages: Sequence[Any] = _field(state, "messages") or ()
-    starts = [at for at, message in enumerate(messages) if _is_person(message)]
-    return messages[starts[-min(turns, len(starts))] :] if turns and starts else ()
+@dataclass(frozen=True)
+class _Cut:
+    """Where a thread is cut: the messages that go, and how many of the person's stay."""
 
+    dropped: Sequence[Any]
+    kept: int
 
-def _is_before(state: Any, dropped: Sequence[Any]) -> bool:
-    return dropped[0].id not in {m.id for m in _field(state.values, "messages") or ()}
+    @classmethod
+    def of(cls, values: Any, turns: int) -> _Cut:
+        messages: Sequence[Any] = _field(values, "messages") or ()
+        starts = [at for at, message in enumerate(messages) if _is_person(message)]
+        kept = max(0, len(starts) - turns)
+        return cls(messages[starts[kept] :] if kept < len(starts) else (), kept)
 
+    def is_after(self, state: Any) -> bool:
+        """Whether the cut comes after a state: it has nothing of what goes.
 
-def _way_back(config: Any, before: Any, dropped: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The calls of `update_state` that lead there, as their arguments."""
-    if before is None:
-        return [(config, {"messages": [RemoveMessage(id=m.id) for m in dropped]})]
-    back = [(before.config, None, "__copy__")]
-    if before.metadata.get("source") == "input":  # what was arriving then is not to be taken in
-        back.append((config, None, END))
-    return back
+        A person's message has an id, and is known by it, unless its channel keeps none
+        (deepagents 0.7); such a channel keeps all messages, so that they can be counted.
+        """
+        messages = _field(state.values, "messages") or ()
+        first = self.dropped[0].id
+        if first:
+            return first not in {m.id for m in messages}
+        return sum(map(_is_person, messages)) <= self.kept
+
+    def updates(self, config: Any, before: Any) -> list[tuple[Any, ...]]:
+        """The calls of `update_state` that lead to the state before, as their arguments."""
+        if before is None:
+            return [(config, {"messages": [RemoveMessage(id=m.id) for m in self.dropped]})]
+        back = [(before.config, None, "__copy__")]
+        if before.metadata.get("source") == "input":  # what was arriving is not to be taken in
+            back.append((config, None, END))
+        return back

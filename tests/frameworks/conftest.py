@@ -7,6 +7,7 @@ up to its table.
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,3 +103,18 @@ def scene(tmp_path: Path, record_property: Callable[[str, object], None]) -> Ite
         manager.guard = watched  # type: ignore[method-assign]
         yield scene
         record_property("hooks", len(scene.calls))
+
+
+@pytest.fixture
+def run_example(_own_home: Path) -> Callable[[str], str]:
+    """Runs one of the examples as a person would; its output, if it says that all is back."""
+
+    def run(name: str) -> str:
+        example = Path(__file__).parents[2] / "examples" / name
+        done = subprocess.run(
+            [sys.executable, example], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -210,6 +211,11 @@ def test_a_host_that_opens_a_turn_has_the_say(scene: Scene) -> None:
         ask(agent, "one")
     newest = scene.checkpoints[0]
     assert (newest.session, newest.turn) == ("chat-3", "message-7")
+
+
+def test_the_example_runs(run_example: Callable[[str], str]) -> None:
+    """The example wrecks a project and has all of it back."""
+    assert "files back: True, chat back: True" in run_example("langchain_agent.py")
 
 
 # --------------------------------------------------------------------------- an agent's parts
