@@ -374,7 +374,9 @@ class PlainStore:
     def _rows(self, document: Mapping[str, Any]) -> Sequence[Row]:
         """Newest first."""
         pins = document["pins"]
-        return [rows.decode(c, pins.get(c["id"], ())) for c in reversed(document["checkpoints"])]
+        return [
+            rows.decode(c, sorted(pins.get(c["id"], ()))) for c in reversed(document["checkpoints"])
+        ]
 
     # ------------------------------------------------------------------ contents and states
 
@@ -530,6 +532,10 @@ class _Look:
 
     def name(self, path: str) -> None:
         """Record a named path, or everything below it."""
+        inside = reading.repository_above(self._root, path)
+        if inside:
+            self._gaps[inside] = Gap(inside, GapReason.NESTED_REPOSITORY)
+            return
         found = reading.below(self._root, path)
         if found is None:
             if not self._record(path, self._named, named=True):

@@ -14,9 +14,18 @@ from hermes_checkpoints.excludes import CaptureRules, is_secret_content
 from hermes_checkpoints.records import Gap, GapReason, canonical_mode
 from hermes_checkpoints.worktree import open_parent
 
-__all__ = ["USUAL_MODES", "Below", "Contents", "below", "has_git", "odd_mode", "read"]
+__all__ = [
+    "_USUAL_MODES",
+    "Below",
+    "Contents",
+    "below",
+    "has_git",
+    "odd_mode",
+    "read",
+    "repository_above",
+]
 
-USUAL_MODES = frozenset({0o644, 0o755})
+_USUAL_MODES = frozenset({0o644, 0o755})
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -32,7 +41,7 @@ class Contents:
 def odd_mode(st_mode: int) -> int | None:
     """The permission bits of an `lstat` mode if they are worth remembering."""
     bits = stat.S_IMODE(st_mode)
-    return None if stat.S_ISLNK(st_mode) or bits in USUAL_MODES else bits
+    return None if stat.S_ISLNK(st_mode) or bits in _USUAL_MODES else bits
 
 
 def has_git(directory: str | bytes) -> bool:
@@ -43,6 +52,16 @@ def has_git(directory: str | bytes) -> bool:
     except OSError:
         return False
     return True
+
+
+def repository_above(root: str, path: str) -> str:
+    """The outermost nested repository that a path lies in; empty if in none."""
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        directory = "/".join(parts[:depth])
+        if has_git(os.path.join(root, directory)):
+            return directory
+    return ""
 
 
 def read(root: str, path: str, rules: CaptureRules, *, named: bool) -> Contents | Gap | None:

@@ -35,6 +35,7 @@ __all__ = ["Catalogue", "History"]
 
 _FORMAT = 1
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
+_TIME = re.compile(r"\d+\.\d{6}")
 _REGULAR = 0o100644
 _HEAD = 82  # "<old> <new>\n" before the figures of a pair
 
@@ -122,9 +123,9 @@ class History:
 
         The ref moves last but for the catalogue, so that a kill before leaves all as it was.
         """
-        now = time.time()
+        now = round(time.time(), 6)
         labels = dict(row.checkpoint.labels)
-        message = _message(project, row.checkpoint, labels, supplements)
+        message = _message(project, row.checkpoint, labels, supplements, now)
         parents = [before.tip] if before.tip else []
         who = self._layout.namespace.title()
         data = commit_bytes(row.checkpoint.tree, parents, message, now, who=f"{who} Checkpoints")
@@ -134,7 +135,7 @@ class History:
             done = Row(replace(row.checkpoint, supplements=ids), row.live)
             kept = (done, *before.rows[1:])
         else:
-            done = Row(replace(row.checkpoint, id=oid, time=float(int(now))), row.live)
+            done = Row(replace(row.checkpoint, id=oid, time=now), row.live)
             kept = (done, *before.rows)
         meta = self._add_meta(project.id, done, oid, before, kept)
         self._refs.write(self._layout.ref(project.id), oid, sync=True)
@@ -394,10 +395,17 @@ def _commits(row: Row) -> tuple[str, ...]:
 
 
 def _message(
-    project: Project, checkpoint: Checkpoint, labels: Mapping[str, str], supplements: str
+    project: Project,
+    checkpoint: Checkpoint,
+    labels: Mapping[str, str],
+    supplements: str,
+    now: float,
 ) -> bytes:
-    """Subject and trailers; they also keep equal trees of two projects from one commit id."""
-    trailers = {"Project": project.root, **labels}
+    """Subject and trailers.
+
+    Project and time also keep two commits of the same tree, in the same second, from one id.
+    """
+    trailers = {"Project": project.root, "Taken": f"{now:.6f}", **labels}
     trailers["Scope"] = "whole" if checkpoint.whole else "named"
     if supplements:
         trailers["Supplements"] = supplements
@@ -424,6 +432,7 @@ def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> lis
         supplemented = labels.pop("Supplements", "")
         scope = labels.pop("Scope", "whole")
         labels.pop("Project", None)
+        taken = labels.pop("Taken", "")
         told = said.get(commit.oid)
         if supplemented and found and found[-1].checkpoint.id == supplemented:
             found[-1] = _supplemented(found[-1], commit, told)
@@ -434,7 +443,7 @@ def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> lis
             "live": commit.tree,
             **(told or {}),
             "id": commit.oid,
-            "time": commit.time,
+            "time": float(taken) if _TIME.fullmatch(taken) else commit.time,
             "reason": subject,
             "tree": commit.tree,
             "labels": labels,

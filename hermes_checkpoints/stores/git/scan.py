@@ -53,7 +53,8 @@ class _State:
     """What the index stands for, as of the last look.
 
     `index` marks the file it is true of; `rules` names the rules it was made under; `looked` is
-    when, in seconds.
+    when, in seconds. `young` are paths whose inodes had just changed then: another change in the
+    same second would not show, as git (2.39, Debian) compares whole seconds.
     """
 
     tree: str = ""
@@ -63,6 +64,7 @@ class _State:
     nested: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)
+    young: list[str] = field(default_factory=list)
 
     @classmethod
     def load(cls, path: str) -> _State:
@@ -80,7 +82,7 @@ class _State:
 class _Work:
     """What one look wants done to the index."""
 
-    add: dict[str, int] = field(default_factory=dict)
+    add: dict[str, os.stat_result] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
     gaps: dict[str, Gap] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class _Look:
         self._state_path = f"{self._place.gitdir}/state.json"
         self._state = _State.load(self._state_path)
         self._chains: dict[str, str] = {"": _REAL}
+        self._aged = False
 
     def run(self) -> Live:
         self._remove_stale_lock()
@@ -170,14 +173,12 @@ class _Look:
             return self._refuse()
         self._note_gaps(work)
         refreshed = before is not None and mark(self._place.index) != before
-        if refreshed:
-            self._note_touched()
+        self._note_modes(work, refreshed, began)
         if work or not settled:
             self._stage(work)
-            self._note_modes(work)
             state.tree = self._write_tree()
             self._refs.write(self._layout.own_ref("live", self._project.id), state.tree)
-        if work or not settled or refreshed:
+        if work or not settled or refreshed or self._aged:
             state.index, state.looked = mark(self._place.index), began
             state.rules = self._rules_mark()
             state.save(self._state_path)
@@ -229,7 +230,7 @@ class _Look:
             if tracked:
                 work.remove.add(path)
         else:
-            work.add[path] = info.st_mode
+            work.add[path] = info
 
     def _judge_directory(self, path: str, tracked: bool, work: _Work) -> None:
         if has_git(os.path.join(self._root, path)):
@@ -364,29 +365,41 @@ class _Look:
             except OSError:
                 pass
 
-    def _note_touched(self) -> None:
-        """Notice a chmod that git takes for nothing (0644 to 0600): it shows in the ctime.
+    def _note_modes(self, work: _Work, refreshed: bool, began: int) -> None:
+        """Notice every chmod, also one that git takes for nothing (0644 to 0600).
 
-        Git then rewrites the index with the new ctime, so only a rewritten index is looked at,
-        and in it only entries not older than the last look.
+        Such a one shows in the ctime, for which git rewrites the index. So only a rewritten index
+        is looked at, and in it only entries not older than the last look.
         """
-        since = self._state.looked - _YOUNG
-        for name in Index.load(self._place.index).touched_since(since):
-            path = os.fsdecode(name)
-            try:
-                info = os.lstat(os.path.join(self._root, path))
-            except OSError:
-                continue
-            _set(self._state.modes, path, odd_mode(info.st_mode))
-
-    def _note_modes(self, work: _Work) -> None:
+        modes, old = self._state.modes, self._state.young
+        paths = set(old)
+        if refreshed:
+            touched = Index.load(self._place.index).touched_since(self._state.looked - _YOUNG)
+            paths.update(map(os.fsdecode, touched))
+        young = [p for p in paths - work.add.keys() if self._note_mode(p, self._peek(p), began)]
+        young += [p for p, info in work.add.items() if self._note_mode(p, info, began)]
         for path in work.remove:
-            self._state.modes.pop(path, None)
-        for path, st_mode in work.add.items():
-            _set(self._state.modes, path, odd_mode(st_mode))
+            modes.pop(path, None)
         for top in work.nested:
-            for path in [p for p in self._state.modes if p.startswith(top + "/")]:
-                del self._state.modes[path]
+            for path in [p for p in modes if p.startswith(top + "/")]:
+                del modes[path]
+        self._state.young = sorted(young)
+        self._aged = self._state.young != old
+
+    def _note_mode(self, path: str, info: os.stat_result | None, began: int) -> bool:
+        """Remember the mode if it is odd; whether the inode is so young that it may change again."""
+        odd = odd_mode(info.st_mode) if info else None
+        if odd is None:
+            self._state.modes.pop(path, None)
+        else:
+            self._state.modes[path] = odd
+        return info is not None and info.st_ctime >= began - _YOUNG
+
+    def _peek(self, path: str) -> os.stat_result | None:
+        try:
+            return os.lstat(os.path.join(self._root, path))
+        except OSError:
+            return None
 
     def _note_gaps(self, work: _Work) -> None:
         """Nested repositories and special files known from before are gaps each time."""
@@ -496,13 +509,6 @@ _REAL, _GONE, _NESTED, _BARRED = "real", "gone", "N", "B"
 
 def _lines(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
-
-
-def _set(modes: dict[str, int], path: str, odd: int | None) -> None:
-    if odd is None:
-        modes.pop(path, None)
-    else:
-        modes[path] = odd
 
 
 def _count(index: str) -> int:

@@ -444,7 +444,7 @@ class _Named:
 
     def record(self, path: str) -> None:
         """Record a path, or everything below it."""
-        inside = self._repository_above(path)
+        inside = reading.repository_above(self.root, path)
         if inside:
             self.gaps[inside] = Gap(inside, GapReason.NESTED_REPOSITORY)
             return
@@ -486,12 +486,6 @@ class _Named:
             odd = reading.odd_mode(found.permissions)
             if odd is not None and not self.states[path].is_link:  # type: ignore[union-attr]
                 self.modes[path] = odd
-
-    def _repository_above(self, path: str) -> str:
-        for directory in _above(path):
-            if reading.has_git(os.path.join(self.root, directory)):
-                return directory
-        return ""
 
 
 # --------------------------------------------------------------------------- small parts
