@@ -82,8 +82,9 @@ def file_tool(
     Values may be text, bytes, path-like, or collections of those. `patch` names arguments that
     hold a patch or a list of edits. Without both, arguments with usual names are taken, and a tool
     that has none is a `TypeError` here and now. `cwd` names the argument with the directory that
-    relative paths start from. Without `manager`, the one that is active at the call counts.
-    `environment` is where the tool acts: `local`, `ssh`, or the name of a sandbox.
+    relative paths start from; without it, that is the session's working directory. Without
+    `manager`, the one that is active at the call counts. `environment` is where the tool acts:
+    `local`, `ssh`, or the name of a sandbox.
 
     Works on functions, methods, class and static methods (in either order of decorators),
     partials and callable objects; sync, async, generators and async generators. The tool's

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -34,6 +35,7 @@ PATH_ARGUMENTS = frozenset({
 """Argument names (as `argument_key` gives them) under which tools are told a path to change."""
 
 
+@lru_cache(maxsize=1024)
 def argument_key(name: str) -> str:
     """One spelling for `filePath`, `FilePath`, `file-path` and `file_path`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)

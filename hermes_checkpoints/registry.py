@@ -1,8 +1,7 @@
 """What each known agent tool touches: from a tool's name and arguments to a `ToolEffect`.
 
-Owns the table of tools and the names of their arguments. Parses no shell (that is `shell`), reads
-no patch (that is `patches`), touches no file and no setting. Whatever is not recognised may change
-files.
+Owns the table of tools. What stands in their arguments is `arguments`' to find, what a command does
+`shell`'s; no file is touched. Whatever is not recognised may change files.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_front_door_is_light(tmp_path: Path) -> None:
 
 _DECORATED = """
 import hermes_checkpoints as hc
-manager = hc.CheckpointManager(hc.Config(base="base"), cwd="w")
+manager = hc.CheckpointManager(hc.Config(base="base"))
 @hc.file_tool(path="path", manager=manager)
 def save(path, content):
     open(path, "w").write(content)
