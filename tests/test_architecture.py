@@ -159,12 +159,16 @@ def test_only_the_command_line_prints() -> None:
     assert {_part(module) for module in printing} <= {"cli"}
 
 
-# A hook, and what installs one, are programs: their host speaks to them by variables.
-_READ_THE_ENVIRONMENT = {"config", "cli.hook", "cli.install"}
+_READ_THE_ENVIRONMENT = {
+    "config",
+    "cli.hook",  # a program: its host speaks to it by variables
+    "cli.install",  # the same
+    "shell.classifier",  # `~` is what the shell that will run the command takes it for
+}
 
 
 def test_only_config_reads_the_environment() -> None:
-    """Environment variables and the home directory are read by `config` and by hooks only."""
+    """Environment variables and the home directory are read by `config` and the named few only."""
     reading = re.compile(r"os\.environ|os\.getenv|Path\.home\(\)")
     readers = {m for m, f in _MODULES.items() if reading.search(f.read_text(encoding="utf-8"))}
     assert {m.removeprefix(f"{_PACKAGE}.") for m in readers} <= _READ_THE_ENVIRONMENT
