@@ -24,6 +24,11 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for the tables of options and verbs."""
+    return frozenset(text.split())
+
+
 def source(argument: str) -> str:
     """The argument as shell source again (unknown text stays marked)."""
     return argument.translate(_TO_SOURCE)

@@ -41,8 +41,15 @@ def classify(
     if parser not in PARSERS:
         raise ValueError(f"parser is one of {', '.join(PARSERS)}, not {parser!r}")
     # The shell that will run the text expands `~` from this environment; so must its reader.
-    home = os.path.expanduser("~")
-    return _classify(text, os.path.abspath(cwd), home, rules, parser)
+    home = os.environ.get("HOME") or os.path.expanduser("~")
+    place = os.fspath(cwd)
+    return _classify(text, _normal(place) if os.path.isabs(place) else os.path.abspath(place),
+                     home, rules, parser)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _normal(place: str) -> str:
+    return os.path.abspath(place)
 
 
 @lru_cache(maxsize=1024)
@@ -58,7 +65,7 @@ def _classify(text: str, cwd: str, home: str, rules: CommandRules | None, parser
             walk.opaque(steps.why)
         else:
             walk.script(steps)
-    except Exception as error:  # `classify` is total: a fault of ours means doubt, never a crash
+    except Exception as error:  # noqa: BLE001  # `classify` is total: a fault of ours is doubt
         walk.opaque(f"the classifier failed on it ({type(error).__name__})")
     effects = tuple(walk.found.values())
     return Effects(effects, _why(effects, walk))

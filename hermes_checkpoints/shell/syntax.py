@@ -7,7 +7,7 @@ and drops everything that cannot change which files a script touches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Union
+from typing import Literal, NamedTuple
 
 PartKind = Literal["text", "variable", "command", "process", "arithmetic", "pattern"]
 CompoundKind = Literal[
@@ -113,7 +113,7 @@ class Opaque(NamedTuple):
     why: str
 
 
-Node = Union[Command, Pipeline, Compound, Opaque]
+Node = Command | Pipeline | Compound | Opaque
 
 
 class Step(NamedTuple):

@@ -16,7 +16,7 @@ from .apply import apply, looks_like_path
 from .arguments import GUESS, QUERY, SET, STAR, UNKNOWN, is_literal, resolve, shown, source
 from .call import Call, is_sink
 from .effects import Effect, Kind
-from .programs import HANDLERS
+from .programs import handler
 from .rules import Rules
 from .rules.grammar import Rule
 from .syntax import (
@@ -42,6 +42,7 @@ _BIN = re.compile(
     r"(?:node_modules/\.bin|vendor/bin|\.?v?env[^/]*/bin|\.venv/Scripts|venv/Scripts|\.cargo/bin"
     r"|\.local/bin|go/bin)/"
 )
+_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com|ps1)$", re.I)
 _FORGED = re.compile("[\1-\x08]")
 _LISTERS = {  # programs that list files, and the flags or verbs without which they do not
@@ -396,6 +397,8 @@ class Walk:
             else:
                 known = name.startswith("/") and name.rpartition("/")[2]
                 name = known if known and self.rules.find(known) is not None else name
+        if self.rules.find(name) is None and (version := _VERSION.search(name)):
+            name = name[: version.start()]  # python3.12, clang-format-15
         self.programs.setdefault(name)
         call = Call(self, name, args, stdin)
         if name in builtin.BUILTINS:
@@ -458,7 +461,7 @@ class Walk:
                 self.apply(*found)
                 return
         if rule.handler:
-            HANDLERS[rule.handler](call)
+            handler(rule.handler)(call)
             return
         if rule.runs is None and not rule.scripts and _asks_help(call.args):
             return

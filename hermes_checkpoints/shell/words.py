@@ -10,6 +10,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from .arguments import GUESS, QUERY, SET, STAR, UNKNOWN
 from .reader import Reader
@@ -293,10 +294,7 @@ def _expand_brace(text: str) -> list[str] | None:
         after, inner = text[close + 1 :], text[start + 1 : close]
         if commas:
             edges = [start, *commas, close]
-            return [
-                before + text[left + 1 : right] + after
-                for left, right in zip(edges, edges[1:], strict=False)
-            ]
+            return [before + text[left + 1 : right] + after for left, right in pairwise(edges)]
         if (sequence := _sequence(inner)) is not None:
             return [before + item + after for item in sequence]
         start = text.find(_OPEN, start + 1)

@@ -1,37 +1,23 @@
 """Programs whose arguments are a language of their own: the code that table rules refer to.
 
-A handler takes a `Call` and reports effects through it; rules name it with `by NAME`.
+A handler takes a `Call` and reports effects through it. A rule names it with `by MODULE.FUNCTION`,
+and its module is imported when such a program is first met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import cast
 
 from ..call import Call
-from . import (
-    archives,
-    containers,
-    editors,
-    files,
-    git,
-    interpreters,
-    tools,
-    transfer,
-    windows,
-    wrappers,
-)
 
 Handler = Callable[[Call], None]
 
-HANDLERS: Mapping[str, Handler] = {
-    **archives.HANDLERS,
-    **containers.HANDLERS,
-    **editors.HANDLERS,
-    **files.HANDLERS,
-    **git.HANDLERS,
-    **interpreters.HANDLERS,
-    **tools.HANDLERS,
-    **transfer.HANDLERS,
-    **windows.HANDLERS,
-    **wrappers.HANDLERS,
-}
+
+@cache
+def handler(name: str) -> Handler:
+    """The handler a rule names."""
+    module, _, function = name.partition(".")
+    return cast(Handler, getattr(import_module(f"{__name__}.{module}"), function))

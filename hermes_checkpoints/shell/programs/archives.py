@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import UNKNOWN, Parsed
+from ..arguments import UNKNOWN, Parsed, words
 from ..call import Call
 from ..effects import Kind
 
@@ -16,11 +15,19 @@ _SUFFIXES = {
     "lzma": ".lzma", "compress": ".Z", "lzip": ".lz", "brotli": ".br",
 }  # fmt: skip
 _KEEPS = ("zstd", "unzstd", "zstdmt", "pzstd", "lz4", "unlz4", "brotli", "unbrotli")
-_TAR_TAKES = frozenset(
-    ["-f", "-C", "-T", "-X", "-g", "-b", "-N", "-I", "-K", "-V", "-F", "-H", "-L", "--file", "--directory", "--exclude", "--transform", "--strip-components", "--files-from", "--exclude-from", "--owner", "--group", "--mode", "--mtime", "--use-compress-program", "--to-command", "--listed-incremental", "--one-top-level", "--xform", "--newer", "--suffix", "--format", "--checkpoint", "--checkpoint-action"]
+_TAR_TAKES = words(
+    """
+    -f -C -T -X -g -b -N -I -K -V -F -H -L --file --directory --exclude --transform
+    --strip-components --files-from --exclude-from --owner --group --mode --mtime
+    --use-compress-program --to-command --listed-incremental --one-top-level --xform --newer
+    --suffix --format --checkpoint --checkpoint-action
+    """
 )
-_TAR_KNOWS = frozenset(
-    ["--extract", "--get", "--list", "--create", "--append", "--update", "--delete", "--concatenate", "--catenate", "--diff", "--compare", "--to-stdout", "--remove-files", "--keep-old-files", "--skip-old-files", "--unlink-first"]
+_TAR_KNOWS = words(
+    """
+    --extract --get --list --create --append --update --delete --concatenate --catenate --diff
+    --compare --to-stdout --remove-files --keep-old-files --skip-old-files --unlink-first
+    """
 )
 
 
@@ -61,7 +68,7 @@ def _from_bundle(args: list[str]) -> list[str]:
 def compressor(call: Call) -> None:
     """gzip and its kin replace FILE with FILE.gz, or back; `-k` and `-c` keep it."""
     takes: tuple[str, ...] = ("-S", "--suffix", "-T", "--threads", "-M", "-F", "-D")
-    takes: tuple[str, ...] = ("-o", *takes) if call.name in _KEEPS else takes
+    takes = ("-o", *takes) if call.name in _KEEPS else takes
     parsed = call.parse(takes, ("--stdout", "--to-stdout", "--list", "--test", "--keep", "--rm"))
     if parsed.has("-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test", "--help"):
         return
@@ -88,7 +95,9 @@ def _partner(program: str, file: str) -> str:
 
 def zip_archive(call: Call) -> None:
     """zip: writes the archive; `-m` removes what it packed."""
-    takes: tuple[str, ...] = ("-b", "-n", "-t", "-tt", "-P", "-s", "-x", "-i", "-O", "-Z")
+    takes: tuple[str, ...] = (
+        "-b", "-n", "-t", "-tt", "-P", "-s", "-x", "-i", "-O", "-Z",
+    )  # fmt: skip
     parsed = call.parse(takes, ("-sf", "-T"))
     if parsed.has("-T", "-sf") or not parsed.operands:
         return
@@ -160,15 +169,3 @@ def python_archive(call: Call) -> None:
         call.effect(Kind.WRITE, (parsed.operands[1:2] or ["."])[0], certain=False)
     elif parsed.has("-c", "--create"):
         call.effects(Kind.WRITE, parsed.operands[:1])
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "tar": tar,
-    "compressor": compressor,
-    "zip": zip_archive,
-    "7z": seven_zip,
-    "cpio": cpio,
-    "ar": object_archive,
-    "jar": java_archive,
-    "python-archive": python_archive,
-}

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import UNKNOWN
+from ..arguments import UNKNOWN, words
 from ..call import Call
 from ..effects import Kind
 
-_RUN_TAKES = frozenset(
-    ["-v", "--volume", "--mount", "-e", "--env", "-w", "--workdir", "-p", "--publish", "--name", "-u", "--user", "--network", "--net", "--entrypoint", "--env-file", "-l", "--label", "--memory", "-m", "--cpus", "--platform", "--add-host", "-h", "--hostname", "--gpus", "--shm-size", "--restart", "--ulimit", "--cap-add", "--cap-drop", "--tmpfs", "--device", "--pid", "--ipc", "--cidfile", "--iidfile", "--log-driver", "--log-opt", "--dns", "--security-opt", "--pull", "--link", "--volumes-from", "--userns", "--stop-signal", "--expose", "--health-cmd", "--runtime", "--group-add"]
+_RUN_TAKES = words(
+    """
+    -v --volume --mount -e --env -w --workdir -p --publish --name -u --user --network --net
+    --entrypoint --env-file -l --label --memory -m --cpus --platform --add-host -h --hostname
+    --gpus --shm-size --restart --ulimit --cap-add --cap-drop --tmpfs --device --pid --ipc
+    --cidfile --iidfile --log-driver --log-opt --dns --security-opt --pull --link --volumes-from
+    --userns --stop-signal --expose --health-cmd --runtime --group-add
+    """
 )
-_COMPOSE_TAKES = frozenset(
-    ["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--ansi", "-e", "-v", "--volume", "-w", "--workdir", "-u", "--user", "--name", "--entrypoint"]
+_COMPOSE_TAKES = words(
+    """
+    -f --file -p --project-name --profile --env-file --project-directory --ansi -e -v --volume
+    -w --workdir -u --user --name --entrypoint
+    """
 )
 _GLOBAL_TAKES = ("-H", "--host", "-c", "--context", "--config", "-l", "--log-level")
 _SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)")
-_BUILD_TAKES = frozenset(
-    ["-f", "--file", "-t", "--tag", "--build-arg", "--target", "--platform", "-o", "--output", "--iidfile", "--metadata-file", "--cache-from", "--cache-to", "--secret", "--ssh", "--label", "--network", "--progress"]
+_BUILD_TAKES = words(
+    """
+    -f --file -t --tag --build-arg --target --platform -o --output --iidfile --metadata-file
+    --cache-from --cache-to --secret --ssh --label --network --progress
+    """
 )
 
 
@@ -139,11 +150,3 @@ def vagrant(call: Call) -> None:
     verb = call.args[0] if call.args else ""
     if verb in ("up", "init", "destroy", "provision", "reload", "package"):
         call.here(Kind.WRITE, verb)
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "docker": docker,
-    "compose": compose,
-    "kubectl": kubectl,
-    "vagrant": vagrant,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
 from ..apply import looks_like_path
 from ..arguments import UNKNOWN, is_literal
@@ -78,8 +77,10 @@ def _sed_script(call: Call, script: str) -> None:
 
 def awk(call: Call) -> None:
     """awk: `-i inplace`, redirections inside the program, and system()."""
-    takes: tuple[str, ...] = ("-F", "-v", "-f", "-i", "-l", "-e", "--field-separator", "--assign", "--file",
-             "--include", "--source", "--load")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-F", "-v", "-f", "-i", "-l", "-e", "--field-separator", "--assign", "--file",
+        "--include", "--source", "--load",
+    )  # fmt: skip
     parsed = call.parse(takes)
     operands = parsed.operands
     programs = parsed.values("-e", "--source")
@@ -131,8 +132,10 @@ def line_editor(call: Call) -> None:
 
 def screen_editor(call: Call) -> None:
     """vi and its kin: with commands they edit in batch; else a person does, later."""
-    takes: tuple[str, ...] = ("-c", "-S", "-s", "--cmd", "-u", "-i", "-T", "-W", "-w", "--eval", "-e", "-f", "-l",
-             "--load", "--funcall", "-q")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-c", "-S", "-s", "--cmd", "-u", "-i", "-T", "-W", "-w", "--eval", "-e", "-f", "-l",
+        "--load", "--funcall", "-q",
+    )  # fmt: skip
     if call.name in ("vi", "vim", "nvim", "view", "gvim"):
         takes = ("-c", "-S", "--cmd", "-u", "-i", "-T", "-W", "-w")
     parsed = call.parse(takes, ("-es", "-Es", "-R", "--batch"))
@@ -154,12 +157,3 @@ def yaml_edit(call: Call) -> None:
         call.effects(Kind.WRITE, files or parsed.operands[-1:])
     if parsed.has("-s", "--split-exp"):
         call.here(Kind.WRITE, "-s")
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "sed": sed,
-    "awk": awk,
-    "ed": line_editor,
-    "editor": screen_editor,
-    "yq": yaml_edit,
-}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
 
 from ..arguments import UNKNOWN
 from ..call import Call
@@ -13,8 +12,10 @@ from ..effects import Kind
 
 def copy(call: Call) -> None:
     """cp and install: the destination is written, or created with `-n`."""
-    takes: tuple[str, ...] = ("-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "--owner",
-             "-g", "--group", "--backup-dir")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-t", "--target-directory", "-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g",
+        "--group", "--backup-dir",
+    )  # fmt: skip
     if call.name in ("cp", "gcp", "copy"):
         takes = ("-t", "--target-directory", "-S", "--suffix")
     parsed = call.parse(takes, ("--no-clobber", "--directory", "--update", "--force"))
@@ -103,8 +104,10 @@ def extended_attributes(call: Call) -> None:
 
 def split(call: Call) -> None:
     """split and csplit create files with a prefix."""
-    takes: tuple[str, ...] = ("-b", "-l", "-n", "-a", "-C", "-t", "-f", "--bytes", "--lines", "--number", "--prefix",
-             "--suffix-length", "--filter", "--additional-suffix", "-s")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-b", "-l", "-n", "-a", "-C", "-t", "-f", "--bytes", "--lines", "--number", "--prefix",
+        "--suffix-length", "--filter", "--additional-suffix", "-s",
+    )  # fmt: skip
     parsed = call.parse(takes)
     for command in parsed.values("--filter"):
         call.shell(command)
@@ -134,17 +137,3 @@ def rename(call: Call) -> None:
         call.here(Kind.MOVE)
         return
     call.effects(Kind.MOVE, files, certain=False)
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "copy": copy,
-    "link": link,
-    "rmdir": remove_directory,
-    "dd": disk_dump,
-    "touch": touch,
-    "permissions": permissions,
-    "xattr": extended_attributes,
-    "split": split,
-    "mktemp": temporary,
-    "rename": rename,
-}

@@ -5,18 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from ..arguments import STAR, UNKNOWN, Parsed, is_literal, source
+from ..arguments import STAR, UNKNOWN, Parsed, is_literal, source, words
 from ..call import Call
 from ..effects import Kind
 
 _GLOBAL_TAKES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
                  "--super-prefix", "--config-env", "--attr-source")  # fmt: skip
 _ALIAS = re.compile(r"alias\.([\w-]+)=(.*)", re.S)
-_INDEX_ONLY = frozenset(
-    ["status", "log", "diff", "show", "blame", "branch", "tag", "fetch", "remote", "add", "stage", "commit", "push", "rev-parse", "ls-files", "ls-tree", "cat-file", "describe", "shortlog", "reflog", "gc", "grep", "config", "help", "merge-base", "name-rev", "rev-list", "for-each-ref", "for-each-repo", "show-ref", "symbolic-ref", "update-ref", "update-index", "notes", "fsck", "count-objects", "var", "whatchanged", "cherry", "range-diff", "diff-tree", "diff-index", "diff-files", "ls-remote", "maintenance", "prune", "prune-packed", "repack", "pack-refs", "pack-objects", "unpack-objects", "index-pack", "hash-object", "mktag", "mktree", "write-tree", "commit-tree", "check-ignore", "check-attr", "check-mailmap", "check-ref-format", "verify-commit", "verify-tag", "verify-pack", "version", "bugreport", "replace", "interpret-trailers", "stripspace", "credential", "daemon", "send-email", "request-pull", "instaweb", "gui", "gitk", "column", "rerere", "annotate", "show-branch", "merge-tree", "patch-id", "fmt-merge-msg", "get-tar-commit-id", "fast-export", "fast-import", "send-pack", "fetch-pack", "upload-pack", "receive-pack", "commit-graph", "multi-pack-index", "diff-pairs", "last-modified", "backfill", "refs", "repo", "sh-setup"]
+_INDEX_ONLY = words(
+    """
+    status log diff show blame branch tag fetch remote add stage commit push rev-parse ls-files
+    ls-tree cat-file describe shortlog reflog gc grep config help merge-base name-rev rev-list
+    for-each-ref for-each-repo show-ref symbolic-ref update-ref update-index notes fsck
+    count-objects var whatchanged cherry range-diff diff-tree diff-index diff-files ls-remote
+    maintenance prune prune-packed repack pack-refs pack-objects unpack-objects index-pack
+    hash-object mktag mktree write-tree commit-tree check-ignore check-attr check-mailmap
+    check-ref-format verify-commit verify-tag verify-pack version bugreport replace
+    interpret-trailers stripspace credential daemon send-email request-pull instaweb gui gitk
+    column rerere annotate show-branch merge-tree patch-id fmt-merge-msg get-tar-commit-id
+    fast-export fast-import send-pack fetch-pack upload-pack receive-pack commit-graph
+    multi-pack-index diff-pairs last-modified backfill refs repo sh-setup
+    """
 )
-_WHOLE_TREE = frozenset(
-    ["merge", "pull", "rebase", "cherry-pick", "revert", "am", "filter-branch", "filter-repo", "read-tree", "checkout-index", "subtree", "svn", "p4", "citool", "mergetool", "undo", "sync", "flow", "bisect-run", "town", "branchless", "absorb", "merge-resolve", "merge-recursive", "merge-octopus", "replay", "history"]
+_WHOLE_TREE = words(
+    """
+    merge pull rebase cherry-pick revert am filter-branch filter-repo read-tree checkout-index
+    subtree svn p4 citool mergetool undo sync flow bisect-run town branchless absorb
+    merge-resolve merge-recursive merge-octopus replay history
+    """
 )
 _DIFF_VERBS = ("log", "diff", "show", "diff-tree", "diff-index", "diff-files", "rev-list",
                "whatchanged", "range-diff", "format-patch", "stash")  # fmt: skip
@@ -311,5 +327,3 @@ _VERBS: Mapping[str, Callable[[Call], None]] = {
     "difftool": _difftool,
     "config": _config,
 }
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {"git": git}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
 from ..apply import looks_like_path
-from ..arguments import STAR, UNKNOWN, source
+from ..arguments import STAR, UNKNOWN, source, words
 from ..call import Call
 from ..effects import Kind
 
@@ -162,12 +161,16 @@ def _script_file(call: Call, words: list[str]) -> None:
             call.effect(Kind.UNKNOWN, value, certain=False)
 
 
+_SAME_LANGUAGE = {
+    "pypy": "python", "py": "python", "ipython": "python", "pythonw": "python", "nodejs": "node",
+    "luajit": "lua", "clj": "clojure", "runghc": "ghc", "ghci": "ghc", "jruby": "ruby",
+}  # fmt: skip
+
+
 def _language(name: str) -> str:
     base = re.sub(r"[\d.]+$", "", name)
-    base = {"pypy": "python", "nodejs": "node", "luajit": "lua", "py": "python", "ipython": "python",
-            "pythonw": "python", "python-": "python", "clj": "clojure", "runghc": "ghc",
-            "ghci": "ghc", "jruby": "ruby"}.get(base, base)  # fmt: skip
-    return base if base in _INLINE else "perl" if base == "perl" else base or "python"
+    base = _SAME_LANGUAGE.get(base, base)
+    return base if base in _INLINE else "python"
 
 
 def _toolchain(call: Call, language: str) -> None:
@@ -247,8 +250,12 @@ def run_module(call: Call, module: str, rest: list[str]) -> None:
             call.unknown(f"-m {module}")
 
 
-_QUIET_MODULES = frozenset(
-    ["http.server", "site", "this", "timeit", "dis", "calendar", "platform", "sysconfig", "tokenize", "ast", "pydoc", "tabnanny", "py_compile", "compileall", "doctest", "ensurepip", "inspect", "locale", "webbrowser", "keyword", "base64", "quopri", "symtable", "token", "sqlite3", "asyncio", "pstats"]
+_QUIET_MODULES = words(
+    """
+    http.server site this timeit dis calendar platform sysconfig tokenize ast pydoc tabnanny
+    py_compile compileall doctest ensurepip inspect locale webbrowser keyword base64 quopri
+    symtable token sqlite3 asyncio pstats
+    """
 )
 _MODULE_PROGRAMS = {"nose2": "pytest", "pip._internal": "pip", "IPython": "ipython",
                     "PyInstaller": "pyinstaller", "sphinx": "sphinx-build",
@@ -315,9 +322,3 @@ def _written_literals(call: Call, code: str) -> None:
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: match[1], text)
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "shell": shell,
-    "interpreter": interpret,
-}

@@ -11,12 +11,29 @@ import posixpath
 import re
 
 from ..apply import looks_like_path
-from ..arguments import STAR, UNKNOWN
+from ..arguments import STAR, UNKNOWN, words
 from ..call import Call
 from ..effects import Kind
 
-_HARMLESS_MODULES = frozenset(
-    ["__future__", "abc", "argparse", "array", "ast", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath", "codecs", "collections", "colorsys", "configparser", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "dis", "email", "enum", "errno", "faulthandler", "fileinput", "fnmatch", "fractions", "functools", "gc", "getpass", "gettext", "glob", "gzip", "hashlib", "heapq", "hmac", "html", "http", "importlib", "inspect", "io", "ipaddress", "itertools", "json", "keyword", "linecache", "locale", "logging", "lzma", "math", "mimetypes", "numbers", "operator", "os", "pathlib", "pickle", "pickletools", "pkgutil", "platform", "pprint", "pstats", "pwd", "queue", "random", "re", "reprlib", "resource", "sched", "secrets", "select", "selectors", "shelve", "shlex", "shutil", "signal", "site", "socket", "sqlite3", "ssl", "stat", "statistics", "string", "struct", "subprocess", "symtable", "sys", "sysconfig", "tarfile", "tempfile", "termios", "textwrap", "threading", "time", "timeit", "token", "tokenize", "tomllib", "trace", "traceback", "types", "typing", "unicodedata", "unittest", "urllib", "uuid", "warnings", "weakref", "xml", "zipfile", "zlib", "zoneinfo", "builtins", "bz2", "ctypes", "concurrent", "multiprocessing", "attr", "attrs", "bs4", "boto3", "chardet", "certifi", "click", "cv2", "dateutil", "django", "docx", "fastapi", "flask", "httpx", "jinja2", "jsonschema", "lxml", "magic", "markdown", "matplotlib", "networkx", "numpy", "openpyxl", "orjson", "packaging", "pandas", "PIL", "pip", "pkg_resources", "polars", "psutil", "psycopg2", "pyarrow", "pydantic", "pygments", "pypdf", "PyPDF2", "pytest", "pytz", "requests", "rich", "ruamel", "scipy", "seaborn", "setuptools", "simplejson", "sklearn", "sqlalchemy", "starlette", "sympy", "tabulate", "tensorflow", "tiktoken", "toml", "tomli", "tomlkit", "torch", "torchvision", "tqdm", "transformers", "typing_extensions", "ujson", "wheel", "xgboost", "yaml", "distutils", "nbformat", "docutils"]
+_HARMLESS_MODULES = words(
+    """
+    __future__ abc argparse array ast asyncio base64 binascii bisect calendar cmath codecs
+    collections colorsys configparser contextlib copy csv dataclasses datetime decimal difflib
+    dis email enum errno faulthandler fileinput fnmatch fractions functools gc getpass gettext
+    glob gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json keyword
+    linecache locale logging lzma math mimetypes numbers operator os pathlib pickle pickletools
+    pkgutil platform pprint pstats pwd queue random re reprlib resource sched secrets select
+    selectors shelve shlex shutil signal site socket sqlite3 ssl stat statistics string struct
+    subprocess symtable sys sysconfig tarfile tempfile termios textwrap threading time timeit
+    token tokenize tomllib trace traceback types typing unicodedata unittest urllib uuid
+    warnings weakref xml zipfile zlib zoneinfo builtins bz2 ctypes concurrent multiprocessing
+    attr attrs bs4 boto3 chardet certifi click cv2 dateutil django docx fastapi flask httpx
+    jinja2 jsonschema lxml magic markdown matplotlib networkx numpy openpyxl orjson packaging
+    pandas PIL pip pkg_resources polars psutil psycopg2 pyarrow pydantic pygments pypdf PyPDF2
+    pytest pytz requests rich ruamel scipy seaborn setuptools simplejson sklearn sqlalchemy
+    starlette sympy tabulate tensorflow tiktoken toml tomli tomlkit torch torchvision tqdm
+    transformers typing_extensions ujson wheel xgboost yaml distutils nbformat docutils
+    """
 )
 _FIRST = {  # function -> what happens to its first argument
     "os.remove": Kind.DELETE, "os.unlink": Kind.DELETE, "os.rmdir": Kind.DELETE,
@@ -35,25 +52,43 @@ _SECOND = {
     "joblib.dump": Kind.WRITE,
 }  # fmt: skip
 _BOTH = frozenset(("os.rename", "os.replace", "os.renames", "shutil.move"))
-_SHELL = frozenset(
-    ["os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec", "os.execv", "os.execvp", "os.spawnv"]
+_SHELL = words(
+    """
+    os.system os.popen subprocess.run subprocess.call subprocess.check_call
+    subprocess.check_output subprocess.Popen subprocess.getoutput subprocess.getstatusoutput
+    asyncio.create_subprocess_shell asyncio.create_subprocess_exec os.execv os.execvp os.spawnv
+    """
 )
-_OPENERS = frozenset(["open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "os.fdopen"])
+_OPENERS = words(
+    """
+    open io.open codecs.open gzip.open bz2.open lzma.open os.fdopen
+    """
+)
 _ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile", "tarfile.TarFile"))
-_CODE = frozenset(
-    ["exec", "eval", "compile", "__import__", "importlib.import_module", "runpy.run_path", "runpy.run_module", "execfile", "os.open", "os.write", "pickle.loads", "marshal.loads", "ctypes.CDLL", "breakpoint"]
+_CODE = words(
+    """
+    exec eval compile __import__ importlib.import_module runpy.run_path runpy.run_module
+    execfile os.open os.write pickle.loads marshal.loads ctypes.CDLL breakpoint
+    """
 )
 _METHODS = {  # method of an unknown object -> what happens to the object
     "unlink": Kind.DELETE, "rmdir": Kind.DELETE, "write_text": Kind.WRITE,
     "write_bytes": Kind.WRITE, "touch": Kind.CREATE, "mkdir": Kind.CREATE, "chmod": Kind.MODE,
     "symlink_to": Kind.CREATE, "hardlink_to": Kind.CREATE, "rmtree": Kind.DELETE,
 }  # fmt: skip
-_SAVERS = frozenset(
-    ["to_csv", "to_json", "to_parquet", "to_excel", "to_pickle", "to_feather", "to_hdf", "to_html", "to_markdown", "to_sql", "savefig", "save", "save_pretrained", "write_image", "write_html", "export", "tofile", "save_model", "extract", "extractall", "write_csv", "write_parquet", "write_json", "dump_to_file"]
+_SAVERS = words(
+    """
+    to_csv to_json to_parquet to_excel to_pickle to_feather to_hdf to_html to_markdown to_sql
+    savefig save save_pretrained write_image write_html export tofile save_model extract
+    extractall write_csv write_parquet write_json dump_to_file
+    """
 )
 _RETURNS_TEXT = frozenset(("to_csv", "to_json", "to_html", "to_markdown", "export"))
-_PATH_CLASSES = frozenset(
-    ["pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "str", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expandvars"]
+_PATH_CLASSES = words(
+    """
+    pathlib.Path pathlib.PurePath pathlib.PosixPath str os.fspath os.path.abspath
+    os.path.realpath os.path.normpath os.path.expandvars
+    """
 )
 _SAME_PATH = frozenset(("resolve", "absolute", "expanduser", "as_posix", "strip"))
 _SQL_WRITE = re.compile(r"(?i)^\s*(?:insert|update|delete|drop|create|alter|vacuum|replace)\b")
@@ -119,8 +154,9 @@ class _Reading:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self._bind(target, node.value)
-        elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
-            self._bind(node.target, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+            if node.value is not None:
+                self._bind(node.target, node.value)
         elif isinstance(node, (ast.For, ast.comprehension)):
             self._bind(node.target, node.iter, items=True)
         elif isinstance(node, ast.With):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import UNKNOWN
+from ..arguments import UNKNOWN, words
 from ..call import Call
 from ..effects import Kind
 
@@ -17,11 +16,17 @@ _SQL_WRITES = re.compile(
     r"export|import|\.(?:import|restore|output|once|save|backup|read|shell|system))\b|"
     r"\.(?:import|restore|output|once|save|backup|read|shell|system)\b"
 )
-_MAKE_TAKES = frozenset(
-    ["-C", "-f", "-j", "-I", "-o", "-W", "-l", "--directory", "--file", "--makefile", "--jobs", "--include-dir", "--old-file", "--what-if", "--load-average", "-O", "--output-sync", "--eval"]
+_MAKE_TAKES = words(
+    """
+    -C -f -j -I -o -W -l --directory --file --makefile --jobs --include-dir --old-file --what-if
+    --load-average -O --output-sync --eval
+    """
 )
-_COMPILERS_TAKE = frozenset(
-    ["-o", "-I", "-L", "-l", "-D", "-U", "-x", "-std", "-include", "-isystem", "-MF", "-MT", "-MQ", "-T", "-u", "-z", "-arch", "-framework", "-target", "--target", "--sysroot", "-isysroot", "-Xlinker", "-Xclang", "-march", "-mtune"]
+_COMPILERS_TAKE = words(
+    """
+    -o -I -L -l -D -U -x -std -include -isystem -MF -MT -MQ -T -u -z -arch -framework -target
+    --target --sysroot -isysroot -Xlinker -Xclang -march -mtune
+    """
 )
 _SINGLE_DASH_LONG = re.compile(r"-[a-zA-Z][\w-]{2,}")
 
@@ -84,8 +89,8 @@ def compiler(call: Call) -> None:
 
 def go(call: Call) -> None:
     """go: builds write `-o`; `get`, `mod`, `fmt` and `generate` change the module."""
-    takes = ("-o", "-C", "-run", "-count", "-timeout", "-tags", "-ldflags", "-gcflags", "-mod", "-p",
-             "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile",
+    takes = ("-o", "-C", "-run", "-count", "-timeout", "-tags", "-ldflags", "-gcflags", "-mod",
+             "-p", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile",
              "-trace", "-bench", "-benchtime", "-cover", "-covermode", "-f", "-modfile", "-exec",
              "-outputdir", "-overlay", "-asmflags", "-coverpkg", "-vettool")  # fmt: skip
     words = call.args
@@ -258,37 +263,27 @@ def build_with_goals(call: Call) -> None:
         call.here(Kind.UNKNOWN, " ".join(words[:3]))
 
 
+_PACKAGE_QUERIES = words(
+    """
+    list show search info policy depends rdepends query deps leaves outdated doctor config cat
+    home log madison help status changelog desc uses options repolist check-update provides
+    whatprovides history version
+    """
+)
+
+
 def system_package(call: Call) -> None:
     """apt, brew and the like: installing runs code as root, but in no project."""
-    parsed = call.parse(("-o", "-c", "-t", "-a", "--root"), ("--dry-run", "--simulate"))
+    flags = ("--dry-run", "--simulate", "--list", "--status", "--install")
+    parsed = call.parse(("-o", "-c", "-t", "-a", "--root"), flags)
     verbs = parsed.operands
-    queries = ["list", "show", "search", "info", "policy", "depends", "rdepends", "query", "deps", "leaves", "outdated", "doctor", "config", "cat", "home", "log", "madison", "help", "status", "changelog", "desc", "uses", "options", "repolist", "check-update", "provides", "whatprovides", "history", "version"]
-    if parsed.has("--dry-run", "--simulate", "-s", "--list", "-l", "--status", "-L", "--version"):
-        if call.name != "pacman" or not parsed.has("-S", "-R", "-U"):
-            return
-    if (verbs[:1] and verbs[0] in queries) or (parsed.has("-Q", "-q", "-qa", "-S") and call.name in (
-        "pacman", "rpm", "dpkg",
-    ) and not parsed.has("-i", "-U", "-e", "-y", "-u", "--install") and (
-        call.name != "pacman" or parsed.has("-Q", "-s")
-    )):  # fmt: skip
+    if not call.args or (verbs and verbs[0] in _PACKAGE_QUERIES):
         return
-    if not call.args:
-        return
-    call.walk.unknown((call.name, *verbs[:2]))
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "sqlite": sqlite,
-    "make": make,
-    "compiler": compiler,
-    "go": go,
-    "openssl": openssl,
-    "gpg": gpg,
-    "protoc": protoc,
-    "converter": converter,
-    "exiftool": exif,
-    "ast-grep": ast_grep,
-    "test-runner": test_runner,
-    "goals": build_with_goals,
-    "system-package": system_package,
-}
+    if call.name == "pacman":
+        reads = parsed.has("-Q", "-s", "-F") and not parsed.has("-R", "-U")
+    elif call.name in ("dpkg", "rpm"):
+        reads = not parsed.has("-i", "-U", "-e", "-r", "-P", "-F", "--install", "--purge")
+    else:
+        reads = parsed.has("-s", "-l", "-L", "--dry-run", "--simulate", "--list", "--version")
+    if not reads:
+        call.walk.unknown((call.name, *verbs[:2]))

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import STAR, UNKNOWN, is_url
+from ..arguments import STAR, UNKNOWN, is_url, words
 from ..call import Call
 from ..effects import Kind
 
 _REMOTE = re.compile(r"(?:[\w.-]+@)?[\w.\[\]-]{2,}:|(?:rsync|s3|gs|az|r2|sftp|ssh|https?)://")
-_CURL_TAKES = frozenset(
-    ["-X", "-d", "-H", "-u", "-F", "-e", "-A", "-b", "-c", "-C", "-D", "-E", "-K", "-m", "-o", "-P", "-Q", "-r", "-t", "-T", "-U", "-w", "-x", "-y", "-Y", "-z", "--request", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--header", "--user", "--form", "--referer", "--user-agent", "--cookie", "--cookie-jar", "--dump-header", "--cert", "--key", "--cacert", "--config", "--max-time", "--output", "--output-dir", "--connect-timeout", "--retry", "--retry-delay", "--upload-file", "--write-out", "--proxy", "--url", "--json", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--etag-compare", "--resolve", "--range", "--limit-rate", "--interface", "--libcurl", "--hsts", "--alt-svc", "--netrc-file", "--form-string", "--max-redirs", "--ciphers", "--oauth2-bearer", "--aws-sigv4", "--time-cond", "--variable", "--rate"]
+_CURL_TAKES = words(
+    """
+    -X -d -H -u -F -e -A -b -c -C -D -E -K -m -o -P -Q -r -t -T -U -w -x -y -Y -z --request
+    --data --data-raw --data-binary --data-urlencode --header --user --form --referer
+    --user-agent --cookie --cookie-jar --dump-header --cert --key --cacert --config --max-time
+    --output --output-dir --connect-timeout --retry --retry-delay --upload-file --write-out
+    --proxy --url --json --trace --trace-ascii --stderr --etag-save --etag-compare --resolve
+    --range --limit-rate --interface --libcurl --hsts --alt-svc --netrc-file --form-string
+    --max-redirs --ciphers --oauth2-bearer --aws-sigv4 --time-cond --variable --rate
+    """
 )
 _CURL_OUTPUTS = ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace",
                  "--trace-ascii", "--stderr", "--etag-save", "--libcurl", "--hsts",
                  "--alt-svc")  # fmt: skip
-_WGET_TAKES = frozenset(
-    ["-O", "-o", "-a", "-P", "-U", "-e", "-t", "-T", "-w", "-Q", "-i", "-B", "-A", "-R", "-D", "-I", "-X", "-l", "--output-document", "--output-file", "--append-output", "--directory-prefix", "--user-agent", "--header", "--tries", "--timeout", "--wait", "--quota", "--input-file", "--level", "--accept", "--reject", "--domains", "--post-data", "--post-file", "--user", "--password", "--limit-rate", "--load-cookies", "--save-cookies", "--method", "--body-data", "--cut-dirs", "--referer"]
+_WGET_TAKES = words(
+    """
+    -O -o -a -P -U -e -t -T -w -Q -i -B -A -R -D -I -X -l --output-document --output-file
+    --append-output --directory-prefix --user-agent --header --tries --timeout --wait --quota
+    --input-file --level --accept --reject --domains --post-data --post-file --user --password
+    --limit-rate --load-cookies --save-cookies --method --body-data --cut-dirs --referer
+    """
 )
-_RSYNC_TAKES = frozenset(
-    ["-e", "--rsh", "--exclude", "--include", "--exclude-from", "--include-from", "--files-from", "-f", "--filter", "--bwlimit", "--log-file", "--partial-dir", "-T", "--temp-dir", "--compare-dest", "--copy-dest", "--link-dest", "--out-format", "--password-file", "--port", "--rsync-path", "--timeout", "--max-size", "--min-size", "--chmod", "--chown", "-M", "-B", "--info", "--debug", "--backup-dir", "--suffix", "--modify-window", "--max-delete", "--block-size"]
+_RSYNC_TAKES = words(
+    """
+    -e --rsh --exclude --include --exclude-from --include-from --files-from -f --filter
+    --bwlimit --log-file --partial-dir -T --temp-dir --compare-dest --copy-dest --link-dest
+    --out-format --password-file --port --rsync-path --timeout --max-size --min-size --chmod
+    --chown -M -B --info --debug --backup-dir --suffix --modify-window --max-delete --block-size
+    """
 )
 
 
@@ -47,7 +64,7 @@ def curl(call: Call) -> None:
 def _last_segment(url: str) -> str:
     """The file name curl and wget give to what they fetch."""
     path = re.sub(r"[?#].*", "", url.partition("://")[2] or url).rstrip("/")
-    head, slash, tail = path.rpartition("/")
+    _, slash, tail = path.rpartition("/")
     return (tail if slash else "index.html") or UNKNOWN
 
 
@@ -93,7 +110,9 @@ def rsync(call: Call) -> None:
 
 def secure_copy(call: Call) -> None:
     """scp: writes a local destination."""
-    takes: tuple[str, ...] = ("-c", "-F", "-i", "-J", "-l", "-o", "-P", "-S", "-D", "-X")
+    takes: tuple[str, ...] = (
+        "-c", "-F", "-i", "-J", "-l", "-o", "-P", "-S", "-D", "-X",
+    )  # fmt: skip
     operands = call.parse(takes).operands
     if len(operands) > 1 and not is_remote(operands[-1]):
         call.effect(Kind.WRITE, operands[-1])
@@ -101,8 +120,10 @@ def secure_copy(call: Call) -> None:
 
 def cloud_copy(call: Call) -> None:
     """aws s3, gsutil, gcloud storage, rclone, azcopy: `VERB SOURCE DESTINATION`."""
-    takes: tuple[str, ...] = ("--exclude", "--include", "--profile", "--region", "--acl", "--endpoint-url", "-x",
-             "--storage-class", "--project", "--transfers", "--filter", "--config")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "--exclude", "--include", "--profile", "--region", "--acl", "--endpoint-url", "-x",
+        "--storage-class", "--project", "--transfers", "--filter", "--config",
+    )  # fmt: skip
     parsed = call.parse(takes, ("--dryrun", "--dry-run", "--delete"))
     operands = parsed.operands
     verbs = [i for i, word in enumerate(operands) if word in _CLOUD_VERBS]
@@ -123,8 +144,11 @@ def cloud_copy(call: Call) -> None:
         call.effect(Kind.DELETE, paths[0])
 
 
-_CLOUD_VERBS = frozenset(
-    ["cp", "sync", "mv", "rsync", "copy", "move", "copyto", "moveto", "bisync", "download", "rm", "delete", "purge", "deletefile", "rmdir", "rmdirs"]
+_CLOUD_VERBS = words(
+    """
+    cp sync mv rsync copy move copyto moveto bisync download rm delete purge deletefile rmdir
+    rmdirs
+    """
 )
 
 
@@ -142,8 +166,10 @@ def aws(call: Call) -> None:
 
 def media_download(call: Call) -> None:
     """yt-dlp, aria2c and the like: `-o`, or some file in the working directory."""
-    takes: tuple[str, ...] = ("-o", "--output", "-d", "--dir", "-P", "--paths", "-f", "--format", "-O", "--out",
-             "-x", "-s", "-j", "-i", "--input-file", "--output-dir")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-o", "--output", "-d", "--dir", "-P", "--paths", "-f", "--format", "-O", "--out", "-x",
+        "-s", "-j", "-i", "--input-file", "--output-dir",
+    )  # fmt: skip
     flags: tuple[str, ...] = (
         "-F",
         "--list-formats",
@@ -180,9 +206,11 @@ def http_client(call: Call) -> None:
 
 def github(call: Call) -> None:
     """gh and glab: few verbs touch the disk."""
-    takes: tuple[str, ...] = ("-R", "--repo", "-D", "--dir", "-p", "--pattern", "-n", "--name", "-O", "--output",
-             "-t", "--title", "-b", "--body", "-F", "--body-file", "-H", "-B", "-l", "-L", "-q",
-             "--jq", "--json", "-X", "-f", "--template", "-a", "-m", "-A")  # fmt: skip
+    takes: tuple[str, ...] = (
+        "-R", "--repo", "-D", "--dir", "-p", "--pattern", "-n", "--name", "-O", "--output",
+        "-t", "--title", "-b", "--body", "-F", "--body-file", "-H", "-B", "-l", "-L", "-q",
+        "--jq", "--json", "-X", "-f", "--template", "-a", "-m", "-A",
+    )  # fmt: skip
     parsed = call.parse(takes)
     verb = tuple(parsed.operands[:2])
     directories = parsed.values("-D", "--dir")
@@ -211,16 +239,3 @@ def github(call: Call) -> None:
         ("list",),
     ):
         call.unknown()
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "curl": curl,
-    "wget": wget,
-    "rsync": rsync,
-    "scp": secure_copy,
-    "cloud-copy": cloud_copy,
-    "aws": aws,
-    "media-download": media_download,
-    "http-client": http_client,
-    "github": github,
-}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import STAR, UNKNOWN, source
+from ..arguments import STAR, UNKNOWN, source, words
 from ..call import Call
 from ..effects import Kind
 
@@ -32,8 +31,23 @@ _CMDLETS = {
     "start-transcript": (Kind.WRITE, "first"), "unblock-file": (Kind.MODE, "first"),
     "format": (Kind.WRITE, "all"), "format-volume": (Kind.WRITE, "all"),
 }  # fmt: skip
-_READS = frozenset(
-    ["get-childitem", "gci", "ls", "dir", "get-content", "gc", "cat", "type", "select-string", "sls", "findstr", "find", "where-object", "where", "?", "foreach-object", "%", "foreach", "select-object", "select", "sort-object", "sort", "measure-object", "measure", "format-table", "ft", "format-list", "fl", "format-wide", "fw", "write-output", "write", "write-host", "echo", "write-error", "test-path", "resolve-path", "rvpa", "split-path", "join-path", "get-item", "gi", "get-location", "gl", "pwd", "get-process", "gps", "ps", "get-service", "get-command", "gcm", "get-help", "help", "get-date", "get-host", "get-member", "gm", "get-variable", "convertto-json", "convertfrom-json", "convertto-csv", "convertfrom-csv", "import-csv", "import-clixml", "out-string", "out-null", "out-host", "out-default", "group-object", "group", "compare-object", "diff", "tree", "ver", "set", "vol", "more", "fc", "comp", "whoami", "hostname", "ipconfig", "ping", "tasklist", "systeminfo", "get-filehash", "get-psdrive", "get-acl", "invoke-restmethod", "irm", "test-connection", "start-sleep", "sleep", "get-unique", "get-random", "new-object", "new-guid", "set-location", "sl", "cd", "chdir", "push-location", "pushd", "pop-location", "popd", "set-strictmode", "set-variable", "sv", "rem", "cls", "clear", "clear-host", "if", "exit", "return", "get-alias", "prompt", "title", "color", "path", "date", "time", "assoc", "ftype", "setlocal", "endlocal", "get-computerinfo", "get-wmiobject", "get-ciminstance", "stop-process", "kill", "taskkill", "get-eventlog", "get-itemproperty", "get-package", "where.exe", "read-host", "true", "false"]
+_READS = words(
+    """
+    get-childitem gci ls dir get-content gc cat type select-string sls findstr find where-object
+    where ? foreach-object % foreach select-object select sort-object sort measure-object
+    measure format-table ft format-list fl format-wide fw write-output write write-host echo
+    write-error test-path resolve-path rvpa split-path join-path get-item gi get-location gl pwd
+    get-process gps ps get-service get-command gcm get-help help get-date get-host get-member gm
+    get-variable convertto-json convertfrom-json convertto-csv convertfrom-csv import-csv
+    import-clixml out-string out-null out-host out-default group-object group compare-object
+    diff tree ver set vol more fc comp whoami hostname ipconfig ping tasklist systeminfo
+    get-filehash get-psdrive get-acl invoke-restmethod irm test-connection start-sleep sleep
+    get-unique get-random new-object new-guid set-location sl cd chdir push-location pushd
+    pop-location popd set-strictmode set-variable sv rem cls clear clear-host if exit return
+    get-alias prompt title color path date time assoc ftype setlocal endlocal get-computerinfo
+    get-wmiobject get-ciminstance stop-process kill taskkill get-eventlog get-itemproperty
+    get-package where.exe read-host true false
+    """
 )
 _PATH_PARAMETERS = frozenset(
     ("-path", "-literalpath", "-filepath", "-destination", "-destinationpath", "-outfile",
@@ -43,6 +57,10 @@ _VALUE_PARAMETERS = frozenset(
     ("-value", "-encoding", "-itemtype", "-type", "-filter", "-include", "-exclude", "-delimiter",
      "-erroraction", "-ea", "-width", "-inputobject", "-stream", "-credential", "-target",
      "-compressionlevel", "-depth", "-property", "-uri", "-method", "-body", "-headers")
+)  # fmt: skip
+_SHELL_PARAMETERS = frozenset(  # of powershell itself, those with a value
+    ("-executionpolicy", "-ep", "-ex", "-version", "-workingdirectory", "-wd", "-windowstyle", "-w",
+     "-inputformat", "-outputformat", "-configurationname")
 )  # fmt: skip
 _PIECE = re.compile(
     r"'([^']*)'|\"((?:[^\"`]|`.)*)\"|(\$\([^)]*\)|\$[\w:]+)|([^\s'\"|;&{}()<>$]+)|(\|\||&&|[|;&{}()\n])|(\d?>>?(?:&\d)?)"
@@ -69,8 +87,7 @@ def powershell(call: Call) -> None:
         if low in ("-command", "-c", "/c", "-commandwithargs"):
             words = call.args[at + 1 :]
             break
-        if low in ("-executionpolicy", "-ep", "-ex", "-version", "-workingdirectory", "-wd",
-                   "-windowstyle", "-w", "-inputformat", "-outputformat", "-configurationname"):  # fmt: skip
+        if low in _SHELL_PARAMETERS:
             at += 2
             continue
         if not arg.startswith("-"):
@@ -89,8 +106,7 @@ def cmd(call: Call) -> None:
     """cmd.exe: `/c TEXT`."""
     for index, arg in enumerate(call.args):
         if re.fullmatch(r"(?i)/[ckr]", arg):
-            words = [word for word in call.args[index + 1 :]]
-            _statements(call, " ".join(map(source, words)).strip('"'))
+            _statements(call, " ".join(map(source, call.args[index + 1 :])).strip('"'))
             return
         if re.match(r"(?i)/[ckr]\S", arg):
             _statements(call, " ".join(map(source, [arg[2:], *call.args[index + 1 :]])))
@@ -188,7 +204,11 @@ def _operands(name: str, args: list[str]) -> list[str]:
             at += 1
         elif low in _VALUE_PARAMETERS:
             at += 1
-        elif low.startswith("-") or re.fullmatch(r"/[a-z?][\w:+-]*", low) or (name == "attrib" and low.startswith(("+", "-"))):
+        elif (
+            low.startswith("-")
+            or re.fullmatch(r"/[a-z?][\w:+-]*", low)
+            or (name == "attrib" and low.startswith(("+", "-")))
+        ):
             continue
         else:
             found += arg.split(",") if "," in arg else [arg]
@@ -198,10 +218,3 @@ def _operands(name: str, args: list[str]) -> list[str]:
 def _path(text: str) -> str:
     text = text.replace("*", STAR)
     return text if re.match(r"[A-Za-z]:", text) else text.replace("\\", "/")
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "powershell": powershell,
-    "cmd": cmd,
-    "windows-verb": verb,
-}

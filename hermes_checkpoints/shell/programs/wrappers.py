@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ..arguments import UNKNOWN, source
+from ..arguments import UNKNOWN, source, words
 from ..call import Call
 from ..effects import Kind
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
-_FIND_VALUES = frozenset(
-    ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-xtype", "-size", "-mtime", "-mmin", "-newer", "-user", "-group", "-perm", "-maxdepth", "-mindepth", "-printf", "-lname", "-ilname", "-links", "-inum", "-samefile", "-fstype", "-atime", "-ctime", "-amin", "-cmin", "-uid", "-gid", "-anewer", "-cnewer", "-used", "-context", "-D", "-newermt", "-newerct", "-newerat", "-newerBt", "-newermm", "-files0-from", "-regextype"]
+_FIND_VALUES = words(
+    """
+    -name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime
+    -mmin -newer -user -group -perm -maxdepth -mindepth -printf -lname -ilname -links -inum
+    -samefile -fstype -atime -ctime -amin -cmin -uid -gid -anewer -cnewer -used -context -D
+    -newermt -newerct -newerat -newerBt -newermm -files0-from -regextype
+    """
 )
 _FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -198,11 +202,13 @@ def _find_run(call: Call, start: int, roots: list[str]) -> int:
 
 def fd_find(call: Call) -> None:
     """fd: `-x` and `-X` run a command per match."""
+    takes = ("-t", "-e", "-d", "-E", "-j", "-S", "-c", "--type", "--extension", "--max-depth",
+             "--exclude", "--search-path", "--base-directory", "--changed-within")  # fmt: skip
     for index, arg in enumerate(call.args):
         if arg in ("-x", "-X", "--exec", "--exec-batch"):
-            before = call.args[:index]
-            operands = [a for a in before if not a.startswith("-")]
-            with_items(call, call.args[index + 1 :], operands[1:] or ["."])
+            parsed = Call(call.walk, call.name, call.args[:index]).parse(takes)
+            places = parsed.operands[1:] + parsed.values("--search-path", "--base-directory")
+            with_items(call, call.args[index + 1 :], places or ["."])
             return
 
 
@@ -358,28 +364,3 @@ def nix_command(call: Call) -> None:
         if arg in ("-c", "--command"):
             call.run(call.args[index + 1 :])
             return
-
-
-HANDLERS: Mapping[str, Callable[[Call], None]] = {
-    "sudo": sudo,
-    "env": env,
-    "su": substitute_user,
-    "command": command_builtin,
-    "exec": execute,
-    "xargs": xargs,
-    "parallel": parallel,
-    "find": find,
-    "fd": fd_find,
-    "flock": flock,
-    "watch": watch,
-    "script": script,
-    "tmux": terminal,
-    "screen": screen,
-    "at": schedule,
-    "crontab": crontab,
-    "time": time_program,
-    "runner": runner,
-    "texts": mingled,
-    "nix-command": nix_command,
-    "tool-exec": tool_exec,
-}

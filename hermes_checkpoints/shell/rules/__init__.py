@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from . import building, editing, files, reading, system, wrappers
 from .grammar import Rule, parse_entries, parse_rule

@@ -1,19 +1,20 @@
 """Rules for editors, formatters, fixers and code rewriters."""
 
 TABLE = """
-sed gsed ssed = by sed
-awk gawk mawk nawk goawk = by awk
-ed red ex = by ed
-vi vim nvim gvim view vim.basic vim.tiny nano pico emacs emacsclient micro joe mcedit = by editor
-kak hx helix jed ne = by editor
+sed gsed ssed = by editors.sed
+awk gawk mawk nawk goawk = by editors.awk
+ed red ex = by editors.line_editor
+vi vim nvim gvim view vim.basic vim.tiny nano pico emacs emacsclient = by editors.screen_editor
+micro joe mcedit = by editors.screen_editor
+kak hx helix jed ne = by editors.screen_editor
 code code-insiders codium cursor windsurf subl atom gedit kate zed idea pycharm charm = reads
 webstorm = reads
-yq = by yq
+yq = by editors.yaml_edit
 sd = write 3-; unless -p --preview; takes -n -f --max-replacements --flags
 fastmod codemod ruplacer rpl sad amber ambr replace = ?write cwd; unless --dry-run
   takes -d -e -m --extensions --dir
 comby = ?write cwd; only -i -in-place --in-place; style single
-ast-grep sg = by ast-grep
+ast-grep sg = by tools.ast_grep
 gritql grit = ?write cwd; unless --dry-run
 coccinelle spatch = ?write all; only --in-place -in-place
 toml = sub; reads

@@ -21,7 +21,7 @@ Left of the `=` stand the names (a subcommand with its program: `cargo>clean`), 
     script OPTION…            the value is shell text that is run
     sub                       its first operand picks an entry `NAME SUBCOMMAND`; the other
                               clauses hold when there is none
-    by HANDLER                code in `programs/` takes over
+    by MODULE.FUNCTION        code in `programs/` takes over
     as NAME                   the same as another entry
 """
 

@@ -3,7 +3,8 @@
 TABLE = """
 cat gcat tac ls gls ll la dir vdir head ghead tail gtail wc gwc nl rev cut gcut paste join = reads
 comm = reads
-fold fmt col expand unexpand column colrm pr tr gtr od hexdump hd strings seq yes factor numfmt = reads
+fold fmt col expand unexpand column colrm pr tr gtr od hexdump hd strings seq yes factor = reads
+numfmt = reads
 expr bc dc sleep usleep sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum = reads
 b2sum = reads
 md5 shasum b3sum xxhsum crc32 readlink greadlink realpath grealpath basename dirname pathchk = reads
@@ -68,8 +69,7 @@ identify ffprobe mediainfo sox-info soxi = reads
 shellcheck hadolint yamllint actionlint vint checkbashisms = reads
 flake8 pycodestyle pydocstyle = write --output-file --tee-output-file
 pylint = write --output; takes --rcfile -j
-mypy dmypy =
-  ?write --html-report --xml-report --junit-xml --txt-report --cobertura-xml-report
+mypy dmypy = ?write --html-report --xml-report --junit-xml --txt-report --cobertura-xml-report
 pyright basedpyright pyre pytype ty vulture radon xenon = ?write --outputpath --createstub
 interrogate pyroma deptry = ?write --outputpath --createstub
 bandit safety pip-audit trivy grype syft gitleaks trufflehog detect-secrets = write -o --output
