@@ -171,6 +171,7 @@ class _Run:
         self._root, self._task, self._step = root, task, step
         self._staged: dict[str, str] = {}
         self._failed: set[str] = set()
+        self._coming = {move.path: move.new for move in task.moves if move.new is not None}
         self.done = Done()
 
     # ---------------------------------------------------------------- staging
@@ -186,8 +187,8 @@ class _Run:
         for (index, move, new), data in zip(todo, contents, strict=True):
             if content_id(data) != new.content:
                 raise StoreError(f"the stored content {new.content} of {move.path} is damaged")
-            self._step(f"stage {move.path}")
             with self._reporting(move.path):
+                self._step(f"stage {move.path}")
                 spare = _spare(self._task, index, self._nearest(move.path))
                 self._staged[move.path] = spare
                 bits = _permissions(move, new)
@@ -262,6 +263,8 @@ class _Run:
                 return
             if worktree.is_directory(self._root, old) and worktree.prune_directory(self._root, old):
                 return
+            if old in self._coming and same(self._present(old), self._coming[old]):
+                return  # nothing was in the way, and the file is in its place already
             if worktree.exists(self._root, old):
                 self._step(f"aside {old}")
                 worktree.rename(self._root, old, new)

@@ -86,8 +86,16 @@ class History:
             return Finding(True, _why(newest, now), then, certain=oldest.certain)
         if same(target, now):
             return Finding(False, "your version, which a rollback brought back")
-        why = f"your version from before {_tool(oldest)} changed it"
+        whose = self._whose(entries, oldest, target)
+        why = f"{whose} version from before {_tool(oldest)} changed it"
         return Finding(True, why, target, version=True, certain=oldest.certain)
+
+    def _whose(self, entries: Sequence[Entry], oldest: Entry, state: FileState | None) -> str:
+        """Whose the state is that our run of writes began from."""
+        at = entries.index(oldest)
+        before = entries[at - 1] if at else None
+        theirs = before is not None and same(before.after, state) and not self._ours(before)
+        return f"session {before.session}'s" if before and theirs else "your"
 
     def _walk(
         self, entries: Sequence[Entry], state: FileState | None, then: FileState | None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
@@ -14,7 +18,7 @@ from hermes_checkpoints.records import Checkpoint, FileState, Plan, Project, Rep
 from hermes_checkpoints.recovery import Recovery
 from hermes_checkpoints.stores.base import Store
 from hermes_checkpoints.stores.memory import MemoryStore
-from hermes_checkpoints.worktree import states_of
+from hermes_checkpoints.worktree import is_directory, states_of
 
 Content = str | bytes | Path | None
 
@@ -116,9 +120,15 @@ class Scene:
 
     def _persons(self, paths: list[str]) -> list[str]:
         """Those paths whose content is not what the agent last left there."""
-        last = {e.path: e.after for e in self.books.of(self.project).ledger.entries()}
+        entries = self.books.of(self.project).ledger.entries()
+        running = self.books.sessions.running
+        last = {
+            e.path: e.after if e.session == self.session or not running(e.session) else None
+            for e in entries
+        }
         now = states_of(self.project.root, paths)
-        return [p for p, state in now.items() if state and last.get(p) != state]
+        directories = [p for p in paths if is_directory(self.project.root, p)]
+        return [*directories, *(p for p, s in now.items() if s and last.get(p) != s)]
 
     # ------------------------------------------------------------------ rolling back
 
@@ -206,3 +216,43 @@ def photograph(root: Path) -> dict[str, tuple[str, int]]:
             bits = stat.S_IMODE(place.stat().st_mode)
             found[str(place.relative_to(root))] = (place.read_bytes().decode("latin-1"), bits)
     return found
+
+
+class DiskDrawer:
+    """Named bytes in files, so that another process finds what one has stored."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._locks: dict[tuple[int, str], FileLock] = {}
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return (self._directory / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def put(self, name: str, data: bytes) -> None:
+        place = self._directory / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        spare = place.with_name(f"{place.name}.{os.getpid()}")
+        spare.write_bytes(data)
+        spare.replace(place)
+
+    def delete(self, name: str) -> None:
+        (self._directory / name).unlink(missing_ok=True)
+
+    def names(self, prefix: str) -> Iterable[str]:
+        files = [p for p in self._directory.rglob("*") if p.is_file()]
+        found = [p.relative_to(self._directory).as_posix() for p in files]
+        return [name for name in found if name.startswith(prefix)]
+
+    @contextmanager
+    def lock(self, name: str, timeout: float | None) -> Iterator[None]:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        key = os.getpid(), name  # a lock does not outlive a fork
+        lock = self._locks.setdefault(key, FileLock(self._directory / f"{name}.lock"))
+        with lock.acquire(timeout=10 if timeout is None else timeout):
+            yield
+
+    def size(self) -> int:
+        return 0
