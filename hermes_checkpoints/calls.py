@@ -144,7 +144,7 @@ class Calls:
             return found[-1].outcome
 
         # The lease comes before the lock: a restore that holds the lock has looked for leases.
-        self._lease(project, call, intent.tool, scope.session)
+        self._lease(project, call, intent.reason().removeprefix("before "), scope.session)
         outcome = self._try(project, protect)
         return found[-1] if found else Protected(project, outcome)
 
@@ -305,15 +305,18 @@ class Calls:
         Without `record` the call is only forgotten: it never ran, or nobody saw its end.
         """
 
+        before = protected.before
+
         def end(store: Store) -> Outcome:
-            if protected.before is not None and record:
-                self._attribute(store, protected.before, scope, call, tool)
-            if protected.before is not None and protected.before.tree:
+            if before is not None and record:
+                self._attribute(store, before, scope, call, tool)
+            if before is not None and before.tree:
                 store.release(protected.project, call)
             return AlreadyTaken()
 
         try:
-            self._try(protected.project, end)
+            if before is not None:
+                self._try(protected.project, end)
         finally:
             with contextlib.suppress(OSError):
                 self.books.of(protected.project).leases.close(call)

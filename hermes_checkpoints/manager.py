@@ -77,6 +77,8 @@ class Guard:
         self._manager = manager
         self._call = call
         self._ticket: Ticket | None = None
+        self._abandoned = False
+        self._lock = threading.Lock()
         self.outcome: Outcome = Skipped("the call changes no files")
 
     def __enter__(self) -> Guard:
@@ -91,12 +93,10 @@ class Guard:
     async def __aenter__(self) -> Guard:
         import asyncio  # 60 ms that a hook's process does not have
 
-        beginning = asyncio.ensure_future(asyncio.to_thread(self._begin))
         try:
-            await asyncio.shield(beginning)
+            await asyncio.to_thread(self._begin)
         except asyncio.CancelledError:
-            # The thread goes on; what it opens must be closed when it is through.
-            beginning.add_done_callback(lambda done: self._end())
+            self._abandon()
             raise
         self._own(add=True)
         return self
@@ -108,12 +108,24 @@ class Guard:
         await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._end)))
 
     def _begin(self) -> None:
-        self._ticket = self._manager._begin(self._call)
-        if self._ticket is not None:
-            self.outcome = self._ticket.outcome
+        ticket = self._manager._begin(self._call)
+        if ticket is None:
+            return
+        with self._lock:
+            self.outcome, self._ticket = ticket.outcome, ticket
+            abandoned = self._abandoned
+        if abandoned:
+            self._end()
+
+    def _abandon(self) -> None:
+        """The call was cancelled while a thread protects it: whoever comes second ends it."""
+        with self._lock:
+            self._abandoned = True
+        self._end()
 
     def _end(self) -> None:
-        ticket, self._ticket = self._ticket, None
+        with self._lock:
+            ticket, self._ticket = self._ticket, None
         if ticket is not None:
             self._manager._end(ticket)
 

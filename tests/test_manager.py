@@ -472,7 +472,7 @@ def test_a_call_cancelled_while_it_is_protected_leaves_no_lease(session: Open) -
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         entered.set()
-        go.wait()
+        go.wait(30)
         return observe(*args, **kwargs)
 
     s.manager.store.observe = slow  # type: ignore[method-assign]
@@ -483,7 +483,7 @@ def test_a_call_cancelled_while_it_is_protected_leaves_no_lease(session: Open) -
 
     async def main() -> None:
         task = asyncio.create_task(tool())
-        await asyncio.to_thread(entered.wait)
+        await asyncio.to_thread(entered.wait, 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
