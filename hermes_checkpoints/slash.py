@@ -122,7 +122,10 @@ class RollbackCommand:
         try:
             request = _parse(self._arguments(text), self._name)
             with self._session(session_id):
-                return self._do(request, place, where)
+                reply = self._do(request, place, where)
+                turns = self._manager._turns
+                turns.drop(turns.of().session, reply.drop_turns)  # the host does the same
+                return reply
         except _BadInput as error:
             return Reply(str(error), ok=False)
         except CheckpointError as error:

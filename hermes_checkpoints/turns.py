@@ -94,6 +94,12 @@ class Turns:
             seen = self._history.get(session, [])
             return len(seen) - seen.index(turn) if turn in seen else None
 
+    def drop(self, session: str, count: int) -> None:
+        """Forget a session's last turns: they are no longer in its chat."""
+        with self._lock:
+            seen = self._history.get(session, [])
+            del seen[max(0, len(seen) - count) :]
+
     def _running(self, session: str) -> str:
         with self._lock:
             current = self._current.get(session)

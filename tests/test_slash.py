@@ -221,12 +221,20 @@ def test_a_host_may_call_it_otherwise(busy_chat: Chat) -> None:
 # --------------------------------------------------------------------------- the chat
 
 
-def test_a_rollback_drops_the_turns_from_its_checkpoint_on(busy_chat: Chat) -> None:
+@pytest.mark.parametrize("number, turns", [(1, 1), (2, 2)])
+def test_a_rollback_drops_the_turns_from_its_checkpoint_on(
+    busy_chat: Chat, number: int, turns: int
+) -> None:
     """One turn for the newest checkpoint, two for the one before."""
+    reply = busy_chat.command.run(str(number), cwd=busy_chat.root)
+    assert reply.drop_turns == turns
+
+
+def test_a_turn_is_dropped_once(busy_chat: Chat) -> None:
+    """What a rollback has taken out of the chat does not count in the next one."""
     assert busy_chat.command.run("1", cwd=busy_chat.root).drop_turns == 1
-    busy_chat.command.run("undo", cwd=busy_chat.root)
     oldest = busy_chat.manager.list_checkpoints(busy_chat.root)[-1]
-    assert busy_chat.command.run(oldest.id, cwd=busy_chat.root).drop_turns == 2
+    assert busy_chat.command.run(oldest.id, cwd=busy_chat.root).drop_turns == 1
 
 
 def test_files_only_leaves_the_chat(busy_chat: Chat) -> None:

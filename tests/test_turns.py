@@ -22,6 +22,20 @@ def test_the_same_id_is_the_same_turn() -> None:
     assert turns.begin(None, None) != turns.begin(None, None)
 
 
+def test_dropped_turns_are_not_counted() -> None:
+    """A later count leaves out the turns that a rollback has taken out of the chat."""
+    turns = Turns("s")
+    for name in ("m1", "m2", "m3"):
+        turns.begin(name, None)
+    turns.drop("s", 2)
+    turns.begin("m4", None)
+    assert turns.since("s", "m1") == 2
+    assert turns.since("s", "m2") is None
+    turns.drop("s", 0)
+    turns.drop("another", 1)
+    assert turns.since("s", "m1") == 2
+
+
 def test_without_any_turn_there_is_one() -> None:
     """A host that never begins a turn has a single one."""
     turns = Turns("s")
