@@ -50,6 +50,22 @@ def test_turns_are_dropped_as_many_as_the_checkpoint_is_old(scene: Scene) -> Non
     assert scene.files["d.txt"] == b"written"
 
 
+def test_a_turn_that_was_dropped_is_not_dropped_again(scene: Scene) -> None:
+    """After a rollback an earlier checkpoint counts only the turns that are still in the chat."""
+    script = [said("0"), calls(write("a.txt")), said("1"), calls(write("b.txt")), said("2")]
+    agent = make_agent(scene, [*script, calls(write("d.txt")), said("3")])
+    ask(agent, "zero")
+    before = chat(agent)
+    ask(agent, "one")
+    ask(agent, "two")
+    undo(scene, agent)
+    ask(agent, "three")
+    first = scene.checkpoints[-1]
+    assert undo(scene, agent, f"/rollback {first.id}") == 2
+    assert scene.is_back()
+    assert scene.chat_is_back(chat(agent) == before)
+
+
 def test_the_first_turn_is_taken_back_to_an_empty_chat(scene: Scene) -> None:
     """Where the thread has no state before the turn, its messages are removed."""
     agent = make_agent(scene, [calls(write("a.txt")), said("1"), said("2")])
