@@ -7,12 +7,16 @@ the running calls, the rollbacks done, and the journal of one that is under way.
 from __future__ import annotations
 
 import shutil
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hermes_checkpoints.journal import Journal, Rollbacks
 from hermes_checkpoints.ledger import Ledger
 from hermes_checkpoints.records import Project
 from hermes_checkpoints.sessions import Leases, Sessions
+
+if TYPE_CHECKING:  # a tool call needs neither, and a hook's process is short of time
+    from hermes_checkpoints.journal import Journal, Rollbacks
 
 __all__ = ["Book", "Books"]
 
@@ -24,8 +28,18 @@ class Book:
         self.directory = directory
         self.ledger = Ledger(directory / "writes.jsonl")
         self.leases = Leases(directory / "leases")
-        self.rollbacks = Rollbacks(self.rollbacks_file)
-        self.journal = Journal(self.journal_file)
+
+    @cached_property
+    def rollbacks(self) -> Rollbacks:
+        from hermes_checkpoints.journal import Rollbacks
+
+        return Rollbacks(self.rollbacks_file)
+
+    @cached_property
+    def journal(self) -> Journal:
+        from hermes_checkpoints.journal import Journal
+
+        return Journal(self.journal_file)
 
     @property
     def has_foreign_ledger(self) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import stat
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from hermes_checkpoints.records import GapReason
+if TYPE_CHECKING:
+    from hermes_checkpoints.records import GapReason
 
 __all__ = ["DEFAULT_EXCLUDES", "CaptureRules", "companions", "is_secret_content", "is_secret_name"]
 
@@ -80,6 +81,8 @@ class CaptureRules:
 
         Whether a file's *content* makes it a secret is asked separately, with its first bytes.
         """
+        from hermes_checkpoints.records import GapReason  # many classes, costly to import
+
         if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
             return GapReason.SPECIAL_FILE
         if stat.S_ISREG(mode) and size > self.max_file_bytes:
