@@ -38,7 +38,7 @@ def play(project: Path, base: Path) -> int:
     @hc.file_tool(path="path", manager=manager)
     def write_file(path: str, content: str) -> str:
         (project / path).write_text(content, encoding="utf-8")
-        return "ok"
+        return ""
 
     @hc.command_tool(command="command", manager=manager)
     def terminal(command: str) -> str:
@@ -50,10 +50,11 @@ def play(project: Path, base: Path) -> int:
     rollback = hc.RollbackCommand(manager)
     wrong: list[str] = []
 
-    def say(line: str) -> hc.Reply:
+    def say(line: str) -> None:
         reply = rollback.run(line, cwd=project)
         print(f"\nyou> {line}\n{reply.text}")
-        return reply
+        if not reply.ok:
+            wrong.append(line)
 
     def expect(what: str, state: dict[str, str]) -> None:
         good = read_all(project) == state
@@ -92,7 +93,7 @@ MINE = "- ask about VAT\n- call Ada\n"
 
 def act(what: str, result: str) -> None:
     """Show one step of the agent."""
-    print(f"   agent: {what}" + (f"  -> {result.strip()}" if result.strip() != "ok" else ""))
+    print(f"   agent: {what}" + (f"  -> {result.strip()}" if result.strip() else ""))
 
 
 def write_all(project: Path) -> None:
