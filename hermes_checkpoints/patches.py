@@ -128,7 +128,7 @@ def _in_envelope(lines: list[str]) -> Iterator[str]:
     for line in lines:
         found = _HEADER.match(line)
         if found:
-            yield from re.split(r"\s+->\s+", found[2].strip())
+            yield from (name.strip() for name in found[2].split(" -> "))
 
 
 # --------------------------------------------------------------------------- search and replace
@@ -144,13 +144,13 @@ def _in_blocks(lines: list[str]) -> Iterator[str | None]:
         if _REPLACE.match(line):
             closed = number
         elif _SEARCH.match(line):
-            current = _name_above(lines[closed + 1 : number]) or current
+            current = _name_above(lines[max(closed + 1, number - 4) : number]) or current
             yield current
 
 
 def _name_above(lines: list[str]) -> str | None:
     """The file name a block stands under: the last line that is no fence and not blank."""
-    for line in reversed(lines[-4:]):
+    for line in reversed(lines):
         name = line.strip().strip("*`").lstrip("#").strip().rstrip(":").strip("*` ")
         if name and not line.strip().startswith("```"):
             return name
@@ -160,7 +160,7 @@ def _name_above(lines: list[str]) -> str | None:
 # --------------------------------------------------------------------------- unified diffs
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_DATE = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$")
+_DATE = re.compile(r"\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$")
 _EXTENDED = re.compile(r"(?:rename from|rename to|copy to) (.+)|Index: (.+)")
 _PREFIXES = ("a/", "b/"), ("i/", "w/"), ("c/", "w/"), ("c/", "i/"), ("o/", "w/"), ("1/", "2/")
 

@@ -72,9 +72,10 @@ class ToolRegistry:
     def resolve(self, call: ToolCall, *, unknown_tools: str = "snapshot") -> ToolCall:
         """`call` with its effect, and the paths, command and directory that its arguments hold.
 
-        An effect that is already set stays, and so do paths and a command; what is missing is
-        looked for. A file tool without a path, or a command tool without a command, may change
-        anything. A tool that nobody knows does so too, unless `unknown_tools` is `"ignore"`.
+        An effect that is already set stays, and so do paths, command and directory; missing paths
+        or a missing command are looked for. A file tool without a path, or a command tool without
+        a command, may change anything. A tool that nobody knows may too, unless `unknown_tools` is
+        `"ignore"`.
         """
         try:
             return self._resolved(call, unknown_tools)
@@ -160,11 +161,11 @@ def _landings(arguments: Mapping[str, object]) -> Iterator[str]:
 
 
 def _changes_nothing(call: ToolCall, rule: _Rule) -> bool:
-    """Whether a file tool was asked to read, or only to show what it would do."""
-    if rule.effect is not ToolEffect.FILE:
+    """Whether a tool was asked to read, or a file tool only to show what it would do."""
+    if rule.effect is not ToolEffect.FILE and not rule.selects:
         return False
     usual = {argument_key(k): v for k, v in call.arguments.items()}
-    if any(usual.get(k) is True for k in ("dry_run", "preview_only")):
+    if rule.effect is ToolEffect.FILE and True in (usual.get("dry_run"), usual.get("preview_only")):
         return True
     chosen = next((usual[k] for k in _SELECTORS if k in usual), None)
     return rule.selects and isinstance(chosen, str) and chosen.lower() in _READING_CHOICES
@@ -234,7 +235,9 @@ _OUTPUTS = _words(
     " dest dest_path destination destination_path download_path target_path to_file"
 )
 _SELECTORS = ("command", "action", "operation", "mode", "op")
-_READING_CHOICES = _words("view read list ls find find_line search show get cat stat")
+_READING_CHOICES = _words(
+    "view read list ls find find_line search show get cat stat poll log wait status"
+)
 _SOURCES = _words("source source_path source_file src src_path old_path from_path path")
 _DESTINATIONS = _words(
     "destination destination_path destination_file dest dest_path dst dst_path new_path to_path"
@@ -248,6 +251,7 @@ _COMMAND = _Rule(ToolEffect.COMMAND, cwd=(*CWD_ARGUMENTS, "dir_path"))
 _ANYTHING = _Rule(ToolEffect.ANY)
 _NOTHING = _Rule(ToolEffect.NONE)
 _EDITOR = _Rule(ToolEffect.FILE, selects=True)
+_PROCESSES = _Rule(ToolEffect.ANY, selects=True)
 _MOVE = _Rule(ToolEffect.FILE, lands_in=True)
 _COPY = _Rule(ToolEffect.FILE, lands_in=True, spares=_SOURCES - {"path"})
 
@@ -301,7 +305,9 @@ _HOST_TABLE: tuple[tuple[_Rule, str], ...] = (
     (_NOTHING, "todo_read update_plan write_todos think finish clarify ask_user_question"),
     (_NOTHING, "exit_plan_mode enter_plan_mode kill_shell kill_bash task_output task_stop"),
     (_NOTHING, "final_answer submit_plan request_user_input ask_followup_question"),
-    (_NOTHING, "attempt_completion webfetch websearch task_tracker"),
+    (_NOTHING, "attempt_completion webfetch websearch task_tracker vision_analyze skills_list"),
+    (_NOTHING, "skill_view"),
+    (_PROCESSES, "process"),
 )
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import pytest
 
@@ -656,6 +656,7 @@ def test_looks_the_same() -> None:
     assert tool_of_module.__doc__ == plain_tool.__doc__
     assert tool_of_module.__annotations__ == plain_tool.__annotations__
     assert inspect.signature(tool_of_module) == inspect.signature(plain_tool)
+    assert get_type_hints(tool_of_module) == get_type_hints(plain_tool)
     assert inspect.isfunction(tool_of_module)
     assert isinstance(tool_of_module, type(plain_tool))
     assert inspect.ismethod(Toolbox().save)

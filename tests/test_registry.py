@@ -112,10 +112,11 @@ def test_file_tool_without_a_path(name: str, arguments: dict[str, object]) -> No
         ("str_replace_editor", {"command": "view", "path": "a"}),
         ("file_editor", {"command": "find_line", "path": "a"}),
         ("edit_file", {"path": "a", "edits": [], "dryRun": True}),
+        ("process", {"action": "poll", "session_id": "p1"}),
     ],
 )
-def test_file_tool_asked_to_read(name: str, arguments: dict[str, object]) -> None:
-    """A file tool that is asked to read, or only to show, changes nothing."""
+def test_tool_asked_to_read(name: str, arguments: dict[str, object]) -> None:
+    """A tool that is asked to read, or only to show, changes nothing."""
     assert resolve(name, arguments).effect is NONE
 
 
@@ -178,11 +179,11 @@ def test_command_tool_without_a_command(arguments: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["execute_code", "python_repl", "execute_ipython_cell", "write_stdin"]
+    "name", ["execute_code", "python_repl", "execute_ipython_cell", "write_stdin", "process"]
 )
 def test_tools_that_run_code(name: str) -> None:
-    """A tool that runs code may change anything below its working directory."""
-    assert resolve(name, {"code": "1", "command": "ls"}).effect is ANY
+    """A tool that runs code, or types into what runs, may change anything."""
+    assert resolve(name, {"code": "1", "command": "rm x", "action": "write"}).effect is ANY
 
 
 # --------------------------------------------------------------------------- the rest
