@@ -146,7 +146,14 @@ class StoreContract:
         return store
 
     def scene(self, place: Path) -> Scene:
-        return Scene(self.make_store(place), place / "project")
+        scene = Scene(self.make_store(place), place / "project")
+        self._opened = [*getattr(self, "_opened", ()), scene.store]
+        return scene
+
+    def teardown_method(self) -> None:
+        """Close what a test opened; pytest calls this."""
+        for store in getattr(self, "_opened", ()):
+            store.close()
 
     # ------------------------------------------------------------------ capture
 

@@ -271,8 +271,12 @@ class Store(Protocol):
         """
         ...
 
-    def list(self, project: Project) -> list[Checkpoint]:
-        """All checkpoints, newest first, each with its supplements as one."""
+    def list(self, project: Project, *, counts: bool = False) -> list[Checkpoint]:
+        """All checkpoints, newest first, each with its supplements as one.
+
+        With `counts` what was not counted yet is counted now, and remembered; without, it stays
+        `None` and the list costs no more than reading a small file.
+        """
         ...
 
     def get(self, project: Project, checkpoint_id: str) -> Checkpoint:

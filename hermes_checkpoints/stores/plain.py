@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, Protocol
 
 from hermes_checkpoints.errors import CaptureFailed, CheckpointNotFound, StoreError
@@ -108,6 +109,30 @@ class PlainStore:
             for path in named:
                 look.name(path)
             return look.observation(self._put_state(look.states), scan and project.whole)
+
+    def combined(self, project: Project, observation: Observation) -> str:
+        with self.lock(project):
+            present = {p: s for p, s in observation.named.items() if s}
+            return self._put_state({**self._state(observation.tree), **present})
+
+    def ignored(self, project: Project, tree: str, paths: Iterable[str]) -> set[str]:
+        states = self._state(tree)
+
+        @cache
+        def rules_in(directory: str) -> IgnoreRules:
+            """The ignore rules in force in a directory of the state."""
+            above = rules_in(directory.rpartition("/")[0]) if directory else IgnoreRules()
+            name = f"{directory}/.gitignore" if directory else ".gitignore"
+            return above.below(directory, os.fsdecode(self._bytes(states.get(name))))
+
+        @cache
+        def left_out(path: str, is_directory: bool) -> bool:
+            directory = path.rpartition("/")[0]
+            if directory and left_out(directory, True):
+                return True
+            return rules_in(directory).ignores(path, is_directory=is_directory)
+
+        return {path for path in paths if left_out(path, False)}
 
     def keep(self, project: Project, key: str, tree: str) -> None:
         with self.lock(project):

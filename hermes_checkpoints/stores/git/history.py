@@ -31,7 +31,7 @@ from hermes_checkpoints.stores.rows import Row
 if TYPE_CHECKING:  # GitPython, which a warm list does without
     from hermes_checkpoints.stores.git.library import Commit, Library
 
-__all__ = ["Catalogue", "History"]
+__all__ = ["Catalogue", "History", "Reach"]
 
 _FORMAT = 1
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
@@ -55,6 +55,14 @@ class _Boundary:
 
     base: str = ""
     islands: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a walk over objects starts from, and the commits behind which it does not go."""
+
+    tips: list[str]
+    bases: list[str]
 
 
 class History:
@@ -98,9 +106,11 @@ class History:
             found.setdefault(checkpoint_id, []).append(_unquoted(name))
         return found
 
-    def checkpoints(self, project_id: str) -> list[Checkpoint]:
-        """All checkpoints, newest first, with pins and statistics."""
-        catalogue = self._counted(project_id, self.catalogue(project_id))
+    def checkpoints(self, project_id: str, *, counts: bool) -> list[Checkpoint]:
+        """All checkpoints, newest first, with pins and, if wanted, statistics."""
+        catalogue = self.catalogue(project_id)
+        if counts:
+            catalogue = self._counted(project_id, catalogue)
         pins = self.pins(project_id)
         return [
             replace(row.checkpoint, pins=tuple(sorted(pins[row.checkpoint.id])))
@@ -145,38 +155,88 @@ class History:
 
     def drop(self, project_id: str, gone: Iterable[str]) -> None:
         """Take checkpoints off the list; pinned ones stay."""
-        catalogue, pins = self.catalogue(project_id), self.pins(project_id)
-        out = {one for one in gone if one not in pins}
-        kept = [row for row in catalogue.rows if row.checkpoint.id not in out]
+        catalogue = self.catalogue(project_id)
+        kept, chain = self._left(project_id, catalogue, gone)
         if len(kept) == len(catalogue.rows):
             return
-        chain = self._unbroken(project_id, catalogue, out)
         islands = kept[len(chain) :]
         for row in islands:
             last = _commits(row)[-1]
             self._refs.write(self._layout.own_ref("kept", project_id, row.checkpoint.id), last)
-        boundary = _Boundary(
-            chain[-1].checkpoint.id if chain else "", tuple(map(_commits, islands))
-        )
-        tip = catalogue.tip if chain else ""
+        base = chain[-1].checkpoint.id if chain else ""
+        boundary = _Boundary(base, tuple(_commits(row) for row in islands))
         if not chain:
             self._refs.delete(self._layout.ref(project_id))
             self._layout.set_head(project_id, "")
         self._write_boundary(project_id, boundary)
-        for row in catalogue.rows:
-            if row.checkpoint.id in out:
-                self._refs.delete(self._layout.own_ref("kept", project_id, row.checkpoint.id))
+        standing = {row.checkpoint.id for row in kept}
+        for ref in self._refs.below(self._layout.own_ref("kept", project_id)):
+            if ref.rpartition("/")[2] not in standing:
+                self._refs.delete(ref)
+        tip = catalogue.tip if chain else ""
         self._save(project_id, Catalogue(tip, tuple(kept), catalogue.meta))
 
-    def _unbroken(self, project_id: str, catalogue: Catalogue, out: set[str]) -> list[Row]:
-        """The rows from the tip on that are kept and no islands already."""
-        old = {commits[0] for commits in self._boundary(project_id).islands}
+    def after_drop(self, project_id: str, gone: Sequence[str]) -> Reach | None:
+        """What would hold objects after a drop; `None` if no checkpoint were left."""
+        catalogue = self.catalogue(project_id)
+        kept, chain = self._left(project_id, catalogue, gone)
+        if gone and not kept:
+            return None
+        refs = self._refs
+        tips = [refs.read(self._layout.own_ref(kind, project_id)) for kind in ("live", "meta")]
+        tips += refs.below(self._layout.own_ref("open", project_id)).values()
+        tips += [catalogue.tip] if chain or not gone else []
+        tips += [_commits(row)[-1] for row in kept[len(chain) :]]
+        bases = [_commits(row)[0] for row in kept[len(chain) :]]
+        if len(kept) == len(catalogue.rows):
+            bases = self.bases(project_id)
+        elif chain:
+            bases.append(chain[-1].checkpoint.id)
+        return Reach([tip for tip in tips if tip], bases)
+
+    def _left(
+        self, project_id: str, catalogue: Catalogue, gone: Iterable[str]
+    ) -> tuple[list[Row], list[Row]]:
+        """The rows a drop leaves, and those of them that hang unbroken on the tip."""
+        pins = self.pins(project_id)
+        out = {one for one in gone if one not in pins}
+        kept = [row for row in catalogue.rows if row.checkpoint.id not in out]
+        islands = {commits[0] for commits in self._boundary(project_id).islands}
         chain: list[Row] = []
         for row in catalogue.rows:
-            if row.checkpoint.id in out or row.checkpoint.id in old:
+            if row.checkpoint.id in out or row.checkpoint.id in islands:
                 break
             chain.append(row)
-        return chain
+        return kept, chain
+
+    def replace_all(
+        self,
+        project_id: str,
+        before: Catalogue,
+        after: tuple[Row, ...],
+        renamed: Mapping[str, str],
+    ) -> None:
+        """Put rewritten checkpoints in the place of the old ones: refs, metadata, boundary."""
+        islands = self._boundary(project_id).islands
+        meta: dict[str, str] = {}
+        for row in after:
+            meta.update(self._meta_of(row, _commits(row)[-1]))
+        self._write_meta(project_id, meta)
+        new_islands = tuple(tuple(renamed.get(c, c) for c in commits) for commits in islands)
+        for kind in ("kept", "pins"):
+            prefix = self._layout.own_ref(kind, project_id)
+            for ref, oid in self._refs.below(prefix).items():
+                one, slash, name = ref[len(prefix) + 1 :].partition("/")
+                new = f"{prefix}/{renamed.get(one, one)}{slash}{name}"
+                self._refs.write(new, renamed.get(oid, oid))
+                if new != ref:
+                    self._refs.delete(ref)
+        tip = renamed.get(before.tip, before.tip)
+        if before.tip:
+            self._refs.write(self._layout.ref(project_id), tip, sync=True)
+            self._layout.set_head(project_id, tip)
+        self._write_boundary(project_id, _Boundary("", new_islands))
+        self._save(project_id, Catalogue(tip, after, meta))
 
     def pin(self, project_id: str, row: Row, name: str) -> None:
         ref = self._layout.own_ref("pins", project_id, row.checkpoint.id, _quoted(name))
@@ -201,24 +261,42 @@ class History:
                 pass
         self._loaded.pop(project_id, None)
 
+    def forget_cached(self) -> None:
+        """The files are gone."""
+        self._loaded.clear()
+
     # ------------------------------------------------------------------ metadata
 
     def _add_meta(
         self, project_id: str, row: Row, oid: str, before: Catalogue, kept: Sequence[Row]
     ) -> dict[str, str]:
         """Write what the checkpoint knows and hold it by the project's metadata ref."""
-        wanted = {commit for one in kept for commit in _commits(one)}
-        meta = {k: v for k, v in (before.meta or {}).items() if k.partition("-")[0] in wanted}
+        meta = {**_of_rows(before.meta or {}, kept), **self._meta_of(row, oid)}
+        self._write_meta(project_id, meta)
+        return meta
+
+    def _meta_of(self, row: Row, oid: str) -> dict[str, str]:
+        """Entries for one checkpoint, under the id of its last commit."""
         value = rows.encode(row)
         told = ("gaps", "named", "modes", "empty_dirs", "versions", "whole", "live")
         data = json.dumps({k: value[k] for k in told if k in value}, sort_keys=True).encode()
-        meta[oid] = self._loose.write(b"blob", data)
+        entries = {oid: self._loose.write(b"blob", data)}
         for number, (_, state) in enumerate(row.checkpoint.versions):
-            meta[f"{oid}-{number}"] = state.content
+            entries[f"{oid}-{number}"] = state.content
+        return entries
+
+    def trim_meta(self, project_id: str) -> None:
+        """Let go of what dropped checkpoints knew; a capture does so by the way."""
+        catalogue = self.catalogue(project_id)
+        meta = _of_rows(catalogue.meta or {}, catalogue.rows)
+        if meta != catalogue.meta:
+            self._write_meta(project_id, meta)
+            self._save(project_id, replace(catalogue, meta=meta))
+
+    def _write_meta(self, project_id: str, meta: Mapping[str, str]) -> None:
         tree = {name.encode(): Entry(_REGULAR, blob) for name, blob in meta.items()}
         root = self._loose.write(b"tree", tree_bytes(tree))
         self._refs.write(self._layout.own_ref("meta", project_id), root)
-        return meta
 
     def _read_meta(self, project_id: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
         """The metadata tree's entries, and what each commit's blob says."""
@@ -280,6 +358,10 @@ class History:
         boundary = self._boundary(project_id)
         if not tip and not boundary.islands:
             return Catalogue("", (), {})
+        with self._library().session():
+            return self._reread(project_id, tip, boundary)
+
+    def _reread(self, project_id: str, tip: str, boundary: _Boundary) -> Catalogue:
         entries, said = self._read_meta(project_id)
         chains = [self._walk(tip, boundary.base)] if tip else []
         for commits in boundary.islands:
@@ -387,6 +469,12 @@ class History:
 
 
 # --------------------------------------------------------------------------- commits and rows
+
+
+def _of_rows(meta: Mapping[str, str], kept: Iterable[Row]) -> dict[str, str]:
+    """The metadata entries that belong to the commits of some rows."""
+    wanted = {commit for row in kept for commit in _commits(row)}
+    return {name: blob for name, blob in meta.items() if name.partition("-")[0] in wanted}
 
 
 def _commits(row: Row) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,15 +35,32 @@ class Commit:
 
 
 class Library:
-    """The store's history and blobs. One persistent `cat-file --batch` child, closed by `close`."""
+    """The store's history and blobs, by one `cat-file --batch` child at a time.
+
+    No child outlives its session: one that a host inherits by `fork` would answer two askers.
+    """
 
     def __init__(self, store: str, plumbing: Plumbing) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        self._sessions = 0
+        self._store = store
         self._repo = _open(store, plumbing)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Several questions about commits to one child, which ends with the outermost session."""
+        with self._guard:
+            self._sessions += 1
+            try:
+                yield
+            finally:
+                self._sessions -= 1
+                if not self._sessions:
+                    self.close()
 
     def commit(self, oid: str) -> Commit | None:
         """A commit, or `None` if it is missing, damaged or no commit."""
-        with self._guard:
+        with self.session():
             try:
                 found = git.Commit(self._repo, bytes.fromhex(oid))
                 parents = found.parents
@@ -56,32 +74,38 @@ class Library:
                     message=text,
                 )
             except (*_MISSING, AttributeError):
-                self._restart()
+                self.close()
                 return None
 
     def contents(self, oids: Iterable[str]) -> Iterator[bytes]:
-        """The bytes of blobs, in order. Raises `StoreError` naming the one that is missing."""
-        for oid in oids:
-            with self._guard:
-                try:
-                    _, kind, _, data = self._repo.git.get_object_data(oid)
-                except _MISSING as error:
-                    self._restart()
-                    raise StoreError(
-                        f"content {oid} is not in the store, or is damaged",
-                        hint="`hermes-checkpoints doctor` tells what else is",
-                    ) from error
-            if kind not in (b"blob", "blob"):
-                raise StoreError(f"{oid} is no content of a file")
-            yield data
+        """The bytes of blobs, in order, by a child of its own that ends with the iteration.
+
+        Raises `StoreError` naming the one that is missing.
+        """
+        runner = self._repo.GitCommandWrapperType(self._store)
+        try:
+            for oid in oids:
+                yield _content(runner, oid)
+        finally:
+            runner.clear_cache()
 
     def close(self) -> None:
+        """End the child; the next question starts another."""
         with self._guard:
-            self._restart()
+            self._repo.git.clear_cache()
 
-    def _restart(self) -> None:
-        """End the children; the next question starts new ones."""
-        self._repo.git.clear_cache()
+
+def _content(runner: git.Git, oid: str) -> bytes:
+    try:
+        _, kind, _, data = runner.get_object_data(oid)
+    except _MISSING as error:
+        raise StoreError(
+            f"content {oid} is not in the store, or is damaged",
+            hint="`hermes-checkpoints doctor` tells what else is",
+        ) from error
+    if kind not in (b"blob", "blob"):
+        raise StoreError(f"{oid} is no content of a file")
+    return bytes(data)
 
 
 def _open(store: str, plumbing: Plumbing) -> git.Repo:

@@ -387,7 +387,7 @@ class _Look:
         self._aged = self._state.young != old
 
     def _note_mode(self, path: str, info: os.stat_result | None, began: int) -> bool:
-        """Remember the mode if it is odd; whether the inode is so young that it may change again."""
+        """Remember the mode if it is odd; whether the inode is so young that it may yet change."""
         odd = odd_mode(info.st_mode) if info else None
         if odd is None:
             self._state.modes.pop(path, None)

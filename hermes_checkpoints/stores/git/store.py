@@ -33,7 +33,9 @@ from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.matching import Matcher
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
+from hermes_checkpoints.stores.git.reclaim import Reclaim, room
 from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
 from hermes_checkpoints.stores.git.trees import Trees
 from hermes_checkpoints.stores.rows import Row
@@ -81,6 +83,12 @@ class GitStore:
         self._history = History(
             self._layout, self._plumbing, self._refs, self._loose, self._library
         )
+        self._reclaim = Reclaim(
+            self._layout, self._plumbing, self._refs, self._locks, self._history
+        )
+        self._rewrite = Rewrite(
+            self._layout, self._plumbing, self._refs, self._loose, self._trees, self._history
+        )
         self._books: Library | None = None
         self._furnished = False
 
@@ -89,6 +97,8 @@ class GitStore:
     @contextmanager
     def lock(self, project: Project, *, timeout: float | None = None) -> Iterator[None]:
         self._layout.prepare()
+        if self._layout.exists:
+            self._know(project)
         with self._locks.held(project.id, timeout):
             yield
 
@@ -115,6 +125,18 @@ class GitStore:
             for path in named:
                 found.record(path)
             return found.observation(live)
+
+    @_clearly
+    def combined(self, project: Project, observation: Observation) -> str:
+        with self._ready(project):
+            return self._overlaid(observation)
+
+    @_clearly
+    def ignored(self, project: Project, tree: str, paths: Iterable[str]) -> set[str]:
+        states = self._trees.entries(tree)
+        names = [p for p, s in states.items() if _is_ignore_file(p) and not s.is_gitlink]
+        contents = self.read(project, [states[name].content for name in names])
+        return Matcher(self._plumbing).ignored(paths, dict(zip(names, contents, strict=True)))
 
     @_clearly
     def keep(self, project: Project, key: str, tree: str) -> None:
@@ -214,8 +236,8 @@ class GitStore:
             return done
 
     @_clearly
-    def list(self, project: Project) -> list[Checkpoint]:
-        return self._history.checkpoints(project.id) if self._standing else []
+    def list(self, project: Project, *, counts: bool = False) -> list[Checkpoint]:
+        return self._history.checkpoints(project.id, counts=counts) if self._standing else []
 
     @_clearly
     def get(self, project: Project, checkpoint_id: str) -> Checkpoint:
@@ -264,20 +286,41 @@ class GitStore:
 
     @_clearly
     def forget_path(self, project: Project, path: str) -> dict[str, str]:
-        raise NotImplementedError
+        if not self._standing:
+            return {}
+        with self._ready(project):
+            renamed = self._rewrite.forget_path(project.id, path)
+            if renamed:
+                self._scanner.forget_index(project.id)
+        if renamed:
+            self.compact(full=True)
+        return renamed
 
     @_clearly
     def relink(self, old: Project, new: Project) -> None:
-        raise NotImplementedError
+        if not self.list(old):
+            raise StoreError(f"{old.root} has no checkpoints to relink")
+        first, second = sorted((old, new), key=lambda project: project.id)
+        self._stand()
+        for one in (old, new):
+            self._know(one)
+        with self._locks.held(first.id), self._locks.held(second.id):
+            if self.list(new):
+                raise StoreError(f"{new.root} has checkpoints of its own; nothing was relinked")
+            self._rewrite.relink(old.id, new.id)
+            for one in (old, new):
+                self._scanner.forget_index(one.id)
+            _remove(self._layout.gitdir(old.id))
+            self._history.forget(old.id)
+            self._touch(new)
 
     @_clearly
     def would_free(self, drops: Mapping[str, Sequence[str]]) -> int:
-        raise NotImplementedError
+        return self._reclaim.would_free(drops) if self._standing else 0
 
     @_clearly
     def compact(self, *, budget: float = 60.0, full: bool = False) -> Upkeep:
-        size = self.size().store
-        return Upkeep(size, size)
+        return self._reclaim.compact(budget, full=full) if self._standing else Upkeep(0, 0)
 
     @_clearly
     def verify(self, *, read_data: bool = False, fix: bool = False) -> Problems:
@@ -286,12 +329,27 @@ class GitStore:
     @_clearly
     def size(self) -> StoreSize:
         base = self._layout.base
-        legacy = {name: _room(os.path.join(base, name)) for name in self._layout.archives()}
-        return StoreSize(total=_room(base), store=_room(self._layout.store), legacy=legacy)
+        legacy = {name: room(os.path.join(base, name)) for name in self._layout.archives()}
+        return StoreSize(total=room(base), store=room(self._layout.store), legacy=legacy)
 
     @_clearly
     def clear(self) -> None:
-        raise NotImplementedError
+        if not self._standing:
+            return
+        stayed: list[str] = []
+        with self._reclaim.all_locks():
+            self._furnished = False
+            # The repository's mark first: what is half deleted is then no store any more.
+            names = sorted(os.listdir(self._layout.store), key=lambda name: name != "HEAD")
+            for name in names:
+                if name != "locks":
+                    stayed += _remove_all(self._layout.path(name))
+        self._history.forget_cached()
+        if stayed:
+            raise StoreError(
+                f"{len(stayed)} files could not be deleted, first {stayed[0]}",
+                hint=f"delete {self._layout.store} yourself",
+            )
 
     def close(self) -> None:
         if self._books:
@@ -312,12 +370,24 @@ class GitStore:
     @contextmanager
     def _ready(self, project: Project) -> Iterator[None]:
         """The project's lock on a store that stands and knows the project."""
+        self._stand()
+        self._know(project)
+        with self._locks.held(project.id):
+            yield
+
+    def _stand(self) -> None:
         self._layout.prepare()
         if not (self._furnished and self._layout.sound):
             self._found_store()
-        with self.lock(project):
-            self._layout.furnish_project(project.id, project.root)
-            yield
+
+    def _know(self, project: Project) -> None:
+        """Give a new project its git directory.
+
+        Under the store's lock, so that a `full` compact knows of every project that may write.
+        """
+        if not os.path.exists(f"{self._layout.gitdir(project.id)}/HEAD"):
+            with self._locks.held("store"):
+                self._layout.furnish_project(project.id, project.root)
 
     def _found_store(self) -> None:
         """Create the store, or mend what it lacks; older layouts move aside."""
@@ -502,30 +572,60 @@ def _above(path: str) -> tuple[str, ...]:
     return tuple("/".join(parts[:i]) for i in range(1, len(parts)))
 
 
+def _is_ignore_file(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitignore"
+
+
 def _is_document(name: str) -> bool:
     return name.endswith(".json") and len(name) == 21
 
 
 def _remove(path: str) -> None:
-    """Remove a file or a directory, if it is there."""
-    import shutil
+    """Remove a file or a directory, if it is there. Raises `OSError` for what stays."""
+    stayed = _remove_all(path)
+    if stayed:
+        raise OSError(0, "could not be deleted", stayed[0])
 
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-        return
+
+def _remove_all(path: str) -> list[str]:
+    """Remove a file or a directory and all in it; what stayed, as paths."""
+    if not os.path.isdir(path) or os.path.islink(path):
+        return [] if _unlink(path) else [path]
+    stayed: list[str] = []
+    for here, directories, names in os.walk(path, topdown=False):
+        stayed += [p for name in names if not _unlink(p := os.path.join(here, name))]
+        for name in directories:
+            inner = os.path.join(here, name)
+            if os.path.islink(inner):
+                _unlink(inner)
+            else:
+                _rmdir(inner)
+    return stayed if stayed or _rmdir(path) else [path]
+
+
+def _unlink(path: str) -> bool:
+    """Whether a file is gone; a directory without write permission is given it (git's are)."""
     try:
         os.unlink(path)
     except FileNotFoundError:
-        pass
+        return True
+    except PermissionError:
+        try:
+            os.chmod(os.path.dirname(path), 0o700)
+            os.chmod(path, 0o600)
+            os.unlink(path)
+        except OSError:
+            return False
+    except OSError:
+        return False
+    return True
 
 
-def _room(directory: str) -> int:
-    """Bytes of all files below a directory."""
-    total = 0
-    for here, _, names in os.walk(directory):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(here, name)).st_size
-            except OSError:
-                continue
-    return total
+def _rmdir(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -73,8 +73,17 @@ class Trees:
 
     # ------------------------------------------------------------------ changing
 
-    def patch(self, tree: str, edits: Mapping[str, FileState | None]) -> str:
-        """The tree with some paths set, or removed (`None`); what stands in their way goes."""
+    def patch(
+        self,
+        tree: str,
+        edits: Mapping[str, FileState | None],
+        *,
+        whole_directories: bool = False,
+    ) -> str:
+        """The tree with some paths set, or removed (`None`); what stands in their way goes.
+
+        A removal that meets a directory leaves it, unless `whole_directories`.
+        """
         if not edits:
             return tree
         nested: _Edits = {}
@@ -89,25 +98,26 @@ class Trees:
             if not isinstance(level.get(name), dict) or state is not None:
                 level[name] = state
         with _Reader(self._plumbing) as reader:
-            return self._patched(reader, tree, nested) or self.empty()
+            return self._patched(reader, tree, nested, whole_directories) or self.empty()
 
     def empty(self) -> str:
         """The empty tree, as a real object: git knows it without, other readers may not."""
         return self._loose.write(b"tree", b"")
 
-    def _patched(self, reader: _Reader, tree: str, edits: _Edits) -> str:
+    def _patched(self, reader: _Reader, tree: str, edits: _Edits, whole: bool) -> str:
         """The id of the changed tree; empty if nothing is left in it."""
         entries = reader.tree(tree) if tree else {}
         for name, edit in edits.items():
             old = entries.get(name)
             if isinstance(edit, dict):
-                below = self._patched(reader, old.oid if old and old.mode == TREE else "", edit)
+                inner = old.oid if old and old.mode == TREE else ""
+                below = self._patched(reader, inner, edit, whole)
                 if below:
                     entries[name] = Entry(TREE, below)
                 elif old and old.mode == TREE:
                     del entries[name]
             elif edit is None:
-                if old and old.mode != TREE:
+                if old and (whole or old.mode != TREE):
                     del entries[name]
             else:
                 entries[name] = Entry(edit.mode, edit.content)
