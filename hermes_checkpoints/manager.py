@@ -433,7 +433,7 @@ class CheckpointManager:
 
     def list_checkpoints(self, directory: str | os.PathLike[str]) -> list[Checkpoint]:
         """The project's checkpoints, newest first. Starts no child when warm."""
-        return list(self.store.list(self.project(directory)))
+        return list(self.store.list(self.project(directory), counts=True))
 
     def find(self, directory: str | os.PathLike[str], which: str | int) -> Checkpoint:
         """A checkpoint by its number in the list (from 1) or by an id of at least 4 characters.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 from hermes_checkpoints.config import home_directory
 from hermes_checkpoints.records import Project
@@ -60,25 +60,24 @@ def find_project(
     broad is none of the first three, whatever lies in it.
     """
     place = _resolve(path)
-    start = place if place.is_dir() else place.parent
-    ancestors = [d for d in (start, *start.parents) if not too_broad(d)]
+    start = place if os.path.isdir(place) else os.path.dirname(place)
+    ancestors = [d for d in _upwards(start) if not too_broad(d)]
     for directory in ancestors:
         if _has(directory, _VCS_MARKERS):
-            return project_at(directory)
+            return _project(directory)
     session = _resolve(cwd) if cwd is not None else None
-    if session is not None and session in ancestors and session.is_dir():
-        return project_at(session)
+    if session in ancestors and os.path.isdir(session):
+        return _project(session)
     marked = [d for d in ancestors if _has(d, _PACKAGE_MARKERS)]
     if marked:
-        return project_at(marked[-1])
+        return _project(marked[-1])
     return project_at(_existing(start), named_only="is outside any project")
 
 
 def project_at(root: str | os.PathLike[str], *, named_only: str = "") -> Project:
     """The project whose root is exactly this directory; named-only if it is too broad."""
-    text = str(_resolve(root))
-    why = named_only or too_broad(text)
-    return Project(root=text, id=project_id(text), whole=not why, why_not_whole=why)
+    text = _resolve(root)
+    return _project(text, named_only or too_broad(text))
 
 
 def too_broad(directory: str | os.PathLike[str]) -> str:
@@ -87,17 +86,16 @@ def too_broad(directory: str | os.PathLike[str]) -> str:
     The file system's root, the home directory, their ancestors, temp roots, and mount points
     without a package or version-control marker.
     """
-    path = os.fspath(directory)
-    if contains(path, home_directory()):
-        own = path == str(home_directory())
-        return "is the home directory" if own else "holds the home directory"
-    if Path(path).parent == Path(path):
+    path, home = os.fspath(directory), str(home_directory())
+    if contains(path, home):
+        return "is the home directory" if path == home else "holds the home directory"
+    if os.path.dirname(path) == path:
         return "is the root of a file system"
     if path in _temp_roots():
         return "is a directory for temporary files"
     if any(contains(path, temp) for temp in _temp_roots()):
         return "holds a directory for temporary files"
-    if os.path.ismount(path) and not _has(Path(path), (*_VCS_MARKERS, *_PACKAGE_MARKERS)):
+    if os.path.ismount(path) and not _has(path, (*_VCS_MARKERS, *_PACKAGE_MARKERS)):
         return "is a mount point without a project in it"
     return ""
 
@@ -114,30 +112,43 @@ def relative_path(project: Project, path: str | os.PathLike[str]) -> str | None:
     The directory of `path` is resolved, its last part is not: a symbolic link is itself a path of
     the project, while a file reached through a link out of it is none. The root is `"."`.
     """
-    absolute = Path(os.path.abspath(path))
-    place = Path(os.path.realpath(absolute.parent)) / absolute.name
-    if str(_resolve(absolute)) == project.root:
+    absolute = os.path.abspath(path)
+    if _resolve(absolute) == project.root:
         return "."
-    if not contains(project.root, place) or str(place) == project.root:
+    directory, name = os.path.split(absolute)
+    place = os.path.join(os.path.realpath(directory), name)
+    if not contains(project.root, place) or place == project.root:
         return None
-    return place.relative_to(project.root).as_posix()
+    return os.path.relpath(place, project.root).replace(os.sep, "/")
 
 
 # --------------------------------------------------------------------------- small parts
 
 
-def _resolve(path: str | os.PathLike[str]) -> Path:
-    return Path(os.path.realpath(Path(path).expanduser()))
+def _project(root: str, why_not_whole: str = "") -> Project:
+    return Project(root, project_id(root), not why_not_whole, why_not_whole)
 
 
-def _existing(directory: Path) -> Path:
-    while not directory.is_dir() and directory != directory.parent:
-        directory = directory.parent
-    return directory
+def _resolve(path: str | os.PathLike[str]) -> str:
+    return os.path.realpath(os.path.expanduser(path))
 
 
-def _has(directory: Path, names: tuple[str, ...]) -> bool:
-    return any((directory / name).exists() for name in names)
+def _upwards(directory: str) -> Iterator[str]:
+    """A directory and all above it."""
+    while True:
+        yield directory
+        above = os.path.dirname(directory)
+        if above == directory:
+            return
+        directory = above
+
+
+def _existing(directory: str) -> str:
+    return next(d for d in _upwards(directory) if os.path.isdir(d))
+
+
+def _has(directory: str, names: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(directory, name)) for name in names)
 
 
 @lru_cache(maxsize=1)

@@ -787,7 +787,7 @@ class StoreContract:
         scene.put("a", "one\n2\nthree\n")
         scene.put("b", "x\n")
         scene.taken("second")
-        newest, oldest = scene.store.list(scene.project)
+        newest, oldest = scene.store.list(scene.project, counts=True)
         assert (newest.reason, oldest.reason) == ("second", "first")
         assert (newest.files, newest.insertions, newest.deletions) == (2, 3, 1)
         assert (oldest.files, oldest.insertions, oldest.deletions) == (None, None, None)

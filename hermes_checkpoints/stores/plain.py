@@ -242,8 +242,10 @@ class PlainStore:
             self._write(project, document)
             return self.get(project, checkpoint.id)
 
-    def list(self, project: Project) -> list[Checkpoint]:
+    def list(self, project: Project, *, counts: bool = False) -> list[Checkpoint]:
         found = [row.checkpoint for row in self._rows(self._document(project))]
+        if not counts:
+            return found
         return [
             self._counted(project, one, before)
             for one, before in zip(found, [*found, None][1:], strict=True)
