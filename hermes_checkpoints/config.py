@@ -73,7 +73,7 @@ _PROFILES = {p.name: p for p in (HERMES, VIBEOS)}
 
 def home_directory() -> Path:
     """The user's home directory, resolved."""
-    return Path(os.path.realpath(Path("~").expanduser()))
+    return Path(os.path.realpath(os.path.expanduser("~")))
 
 
 def environment_path() -> str:

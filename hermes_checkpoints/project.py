@@ -61,16 +61,16 @@ def find_project(
     """
     place = _resolve(path)
     start = place if os.path.isdir(place) else os.path.dirname(place)
-    ancestors = [d for d in _upwards(start) if not too_broad(d)]
+    ancestors = list(_upwards(start))
     for directory in ancestors:
-        if _has(directory, _VCS_MARKERS):
+        if _has(directory, _VCS_MARKERS) and not too_broad(directory):
             return _project(directory)
     session = _resolve(cwd) if cwd is not None else None
-    if session in ancestors and os.path.isdir(session):
+    if session in ancestors and os.path.isdir(session) and not too_broad(session):
         return _project(session)
-    marked = [d for d in ancestors if _has(d, _PACKAGE_MARKERS)]
-    if marked:
-        return _project(marked[-1])
+    for directory in reversed(ancestors):
+        if _has(directory, _PACKAGE_MARKERS) and not too_broad(directory):
+            return _project(directory)
     return project_at(_existing(start), named_only="is outside any project")
 
 
