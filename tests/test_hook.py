@@ -176,7 +176,7 @@ def test_restore_beside_a_running_agent(agent_of: Callable[..., Agent]) -> None:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_one_checkpoint_a_turn(host: str, agent_of: Callable[..., Agent]) -> None:
-    """However many calls and processes a turn takes, it has one checkpoint, and the next another."""
+    """However many calls and processes a turn takes, it has one checkpoint; the next one too."""
     agent = agent_of(host)
     for turn in (1, 2):
         agent.prompt()
