@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
+from hermes_checkpoints import bookkeeping
+from hermes_checkpoints.archives import (
+    archived_at,
+    archives,
+    delete_archives,
+    remove_tree,
+)
 from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
@@ -45,7 +50,7 @@ __all__ = ["Housekeeping", "PruneResult", "Status"]
 
 _log = logging.getLogger(__name__)
 _MB = 1 << 20
-_ARCHIVE_NAME = re.compile(r"legacy-(\d{8}-\d{6})")
+_DAY = 86400
 
 
 class Housekeeping:
@@ -122,14 +127,14 @@ class Housekeeping:
         days = config.retention_days if retention_days is None else retention_days
         cap = config.max_total_size_mb if max_total_size_mb is None else max_total_size_mb
         limits = Limits(config.max_snapshots, ceil(cap * _MB), days, delete_orphans)
-        archives = tuple(a for a in self.archives() if self._is_stale(a, days))
+        old = tuple(a for a in self.archives() if self._is_stale(a, days))
         if not self.has_store:
-            failed = () if dry_run else self._delete_archives(archives)
-            return PruneResult(dry_run, archives=archives, failed=failed)
-        return self._sweep(limits, archives, dry_run=dry_run, full=full)
+            failed = [] if dry_run else delete_archives(self._base, old)
+            return PruneResult(dry_run, archives=old, failed=tuple(failed))
+        return self._sweep(limits, old, dry_run=dry_run, full=full)
 
     def _sweep(
-        self, limits: Limits, archives: tuple[Archive, ...], *, dry_run: bool, full: bool
+        self, limits: Limits, old: tuple[Archive, ...], *, dry_run: bool, full: bool
     ) -> PruneResult:
         projects = self._projects()
         histories, failed = self._histories(projects)
@@ -144,7 +149,7 @@ class Housekeeping:
         drops = planned.drops
         if not dry_run:
             drops, more = self._drop(planned.drops)
-            failed += [*more, *self._delete_archives(archives)]
+            failed += [*more, *delete_archives(self._base, old), *self._tidy(histories)]
             upkeep = self._store.compact(full=full)
             after = self._store.size().store
             if limits.max_total_bytes and after > limits.max_total_bytes:
@@ -153,7 +158,7 @@ class Housekeeping:
         left = tuple(
             p for p in projects if p.presence is not Presence.LIVE and p.project.id not in ended
         )
-        return PruneResult(dry_run, drops, archives, left, before, after, still_over, tuple(failed))
+        return PruneResult(dry_run, drops, old, left, before, after, still_over, tuple(failed))
 
     def _histories(
         self, projects: Sequence[ProjectStatus]
@@ -190,6 +195,19 @@ class Housekeeping:
             self._store.forget(drop.project)
             self._books.of(drop.project).remove()
             return True
+
+    def _tidy(self, histories: Sequence[History]) -> Iterator[tuple[str, str]]:
+        """Drop records that nothing needs any more; where that failed, and why."""
+        self._books.sessions.sweep()
+        for project in (h.project for h in histories):
+            book = self._books.of(project)
+            try:
+                if book.directory.is_dir():
+                    with self._store.lock(project):
+                        if not self._in_use(project):
+                            bookkeeping.tidy(book, self._store.list(project))
+            except (CheckpointError, OSError) as error:
+                yield project.root, str(error)
 
     def _in_use(self, project: Project) -> bool:
         book = self._books.of(project)
@@ -253,16 +271,16 @@ class Housekeeping:
                 projects = self._projects()
             except StoreError as error:
                 problems.append(_with_hint(error))
-        archives = tuple(self.archives())
+        old = tuple(self.archives())
         problems += self._failures.of_others({p.project.id for p in projects})
         return Status(
             base=str(self._base),
             enabled=self._config.enabled,
-            total=total or store + sum(a.size for a in archives),
+            total=total or store + sum(a.size for a in old),
             store=store,
             cap=self._config.max_total_bytes,
             projects=tuple(sorted(projects, key=lambda p: -p.last_touch)),
-            archives=archives,
+            archives=old,
             problems=tuple(problems),
         )
 
@@ -312,25 +330,17 @@ class Housekeeping:
 
     def archives(self) -> list[Archive]:
         """The `legacy-*` archives, oldest first."""
-        try:
-            found = [p for p in self._base.iterdir() if _is_archive(p)]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return [Archive(p.name, _size_of(p)) for p in sorted(found)]
+        return archives(self._base)
 
     def clear_archives(self, *, dry_run: bool = False) -> PruneResult:
         """Delete all `legacy-*` archives and nothing else."""
-        archives = tuple(self.archives())
-        failed = () if dry_run else self._delete_archives(archives)
+        found = tuple(self.archives())
+        failed = [] if dry_run else delete_archives(self._base, found)
         size = self._store.size().store if self.has_store else 0
-        return PruneResult(dry_run, archives=archives, before=size, after=size, failed=failed)
+        return PruneResult(dry_run, archives=found, before=size, after=size, failed=tuple(failed))
 
     def _is_stale(self, archive: Archive, days: float) -> bool:
-        return bool(days) and self._clock() - _made_at(self._base / archive.name) > days * 86400
-
-    def _delete_archives(self, archives: Sequence[Archive]) -> tuple[tuple[str, str], ...]:
-        stayed = [(a.name, remove_tree(self._base / a.name)) for a in archives]
-        return tuple((name, why) for name, why in stayed if why)
+        return bool(days) and self._clock() - archived_at(self._base, archive) > days * _DAY
 
     # ------------------------------------------------------------------ at a person's wish
 
@@ -343,7 +353,7 @@ class Housekeeping:
         )
         if dry_run:
             return PruneResult(True, drops, status.archives, before=status.store)
-        failed = [*self._clear_store(), *self._delete_archives(status.archives)]
+        failed = [*self._clear_store(), *delete_archives(self._base, status.archives)]
         with suppress(OSError):
             self._marker.unlink(missing_ok=True)
         after = self._store.size().store if self.has_store else 0
@@ -402,26 +412,9 @@ class Housekeeping:
                     hint="try again when no tool and no rollback is running there",
                 )
             ids = self._store.forget_path(project, path)
-            self._forget_records(project, path, ids)
+            bookkeeping.forget_path(self._books.of(project), path, ids)
         self._store.compact(full=True)
         return ids
-
-    def _forget_records(self, project: Project, path: str, ids: Mapping[str, str]) -> None:
-        """Bring the records in line: the path's entries and the way back through it go."""
-        book = self._books.of(project)
-        book.rollbacks.rewrite([])
-        if not book.ledger.exists:
-            return
-        prefix = path.rstrip("/") + "/"
-        book.ledger.rewrite(
-            replace(
-                e,
-                checkpoint=ids.get(e.checkpoint, e.checkpoint),
-                target=ids.get(e.target, e.target),
-            )
-            for e in book.ledger.entries()
-            if e.path != path and not e.path.startswith(prefix)
-        )
 
     def relink(self, old: Project, new: Project) -> None:
         """Give the checkpoints and records of a moved project to its new place."""
@@ -433,50 +426,6 @@ class Housekeeping:
                 shutil.rmtree(target, ignore_errors=True)
                 os.replace(source, target)
         self._note_place(new)
-
-
-def remove_tree(directory: Path) -> str:
-    """Delete a directory with all in it; why it could not be, or an empty string.
-
-    git makes its objects read-only, which keeps some systems from deleting them.
-    """
-    with suppress(OSError):
-        shutil.rmtree(directory)
-        return ""
-    for path, _, files in os.walk(directory):
-        for name in (path, *(os.path.join(path, f) for f in files)):
-            with suppress(OSError):
-                if not os.path.islink(name):
-                    os.chmod(name, stat.S_IMODE(os.lstat(name).st_mode) | stat.S_IRWXU)
-    try:
-        shutil.rmtree(directory)
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
-
-
-def _is_archive(path: Path) -> bool:
-    return path.name.startswith("legacy-") and path.is_dir() and not path.is_symlink()
-
-
-def _made_at(archive: Path) -> float:
-    """When an archive was moved aside: by its name, else by its own time."""
-    if match := _ARCHIVE_NAME.fullmatch(archive.name):
-        with suppress(ValueError, OverflowError):
-            return time.mktime(time.strptime(match[1], "%Y%m%d-%H%M%S"))
-    try:
-        return archive.lstat().st_mtime
-    except OSError:
-        return time.time()
-
-
-def _size_of(directory: Path) -> int:
-    total = 0
-    for path, _, files in os.walk(directory):
-        for name in files:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(path, name)).st_size
-    return total
 
 
 def _with_hint(error: CheckpointError) -> str:

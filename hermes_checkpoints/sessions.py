@@ -66,6 +66,13 @@ class Sessions:
         owner = _read_owner(self._file(session))
         return owner is not None and owner.alive
 
+    def sweep(self) -> None:
+        """Remove what dead processes left: a session without a file has ended all the same."""
+        for file in _json_files(self._directory):
+            owner = _read_owner(file)
+            if owner is None or not owner.alive:
+                file.unlink(missing_ok=True)
+
     def _file(self, session: str) -> Path:
         return self._directory / f"{file_name(session)}.json"
 
@@ -108,7 +115,7 @@ class Leases:
         Leases of dead processes are removed on the way.
         """
         found = []
-        for file in self._files():
+        for file in _json_files(self._directory):
             lease = _read_lease(file)
             if lease is None or not lease.owner.alive:
                 file.unlink(missing_ok=True)
@@ -116,11 +123,12 @@ class Leases:
                 found.append(lease)
         return sorted(found, key=lambda lease: lease.since)
 
-    def _files(self) -> list[Path]:
-        try:
-            return [f for f in self._directory.iterdir() if f.suffix == ".json"]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+
+def _json_files(directory: Path) -> list[Path]:
+    try:
+        return [f for f in directory.iterdir() if f.suffix == ".json"]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def call_file(directory: Path, session: str, call: str) -> Path:

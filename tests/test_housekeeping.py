@@ -6,15 +6,18 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 from pytest_mock import MockerFixture
 
+from hermes_checkpoints.applier import Task
+from hermes_checkpoints.archives import remove_tree
 from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import VIBEOS, Config
 from hermes_checkpoints.errors import StoreBusy, StoreError, StoreUnavailable
-from hermes_checkpoints.housekeeping import Housekeeping, remove_tree
+from hermes_checkpoints.housekeeping import Housekeeping
 from hermes_checkpoints.ledger import Entry
 from hermes_checkpoints.project import project_at
 from hermes_checkpoints.records import DropReason, Presence, Project
@@ -278,6 +281,60 @@ def test_why_a_reclaim_did_less_is_passed_on(world: World, mocker: MockerFixture
     mocker.patch.object(world.store, "compact", return_value=Upkeep(1, 1, why_not="disk full"))
     mocker.patch.object(world.store, "would_free", return_value=10**6)
     assert world.house.prune(max_total_size_mb=0.06).still_over == "disk full"
+
+
+# --------------------------------------------------------------------------- records
+
+
+def entry(path: str, checkpoint: str, time: float, call: str = "") -> Entry:
+    return Entry(path, None, None, checkpoint=checkpoint, time=time, call=call)
+
+
+def test_a_sweep_drops_records_that_are_older_than_every_checkpoint(world: World) -> None:
+    """What was written since the oldest checkpoint stays, in its order."""
+    project = world.project("w", 3)
+    oldest = world.store.list(project)[-1]
+    ledger = world.books.of(project).ledger
+    kept = [entry("b", oldest.id, 5), entry("c", "dropped", oldest.time + 9)]
+    for one in (entry("a", "dropped", 5), *kept):
+        ledger.append([one])
+    world.house.prune()
+    assert [e.path for e in ledger.entries()] == ["b", "c"]
+
+
+def test_records_are_left_alone_while_a_call_is_open(world: World) -> None:
+    """An open call remembers how long the ledger was, so nothing goes from under it."""
+    project = world.project("w")
+    book = world.books.of(project)
+    book.ledger.append([entry("a", "dropped", 5)])
+    book.leases.open("call", "terminal", "s")
+    world.house.prune()
+    assert len(book.ledger.entries()) == 1
+
+
+def test_a_rollback_that_cannot_be_undone_is_no_longer_recorded(world: World) -> None:
+    """It goes with its safety checkpoint; one whose safety is listed stays, with its entries."""
+    project = world.project("w")
+    (safety,) = world.store.list(project)
+    book = world.books.of(project)
+    for name, held in (("old", "dropped"), ("new", safety.id)):
+        book.rollbacks.add(Task(id=name, action="restore", target="t", safety=held))
+        book.ledger.append([entry(name, "dropped", 5, call=name)])
+    world.house.prune()
+    assert [t.id for t in book.rollbacks.done()] == ["new"]
+    assert [e.path for e in book.ledger.entries()] == ["new"]
+
+
+def test_a_sweep_removes_the_traces_of_dead_processes(world: World) -> None:
+    """A session whose process has ended leaves no file; a running one keeps its own."""
+    world.project("w")
+    child = subprocess.Popen(["true"])
+    child.wait()
+    world.books.sessions.begin("dead", child.pid)
+    world.books.sessions.begin("alive")
+    world.house.prune()
+    files = list((world.config.base_path / "store/sessions").iterdir())
+    assert [f.name for f in files] == ["alive.json"]
 
 
 # --------------------------------------------------------------------------- at start-up
