@@ -170,7 +170,7 @@ class _Planner:
         finding = self._trace(path, now, then)
         if then is not None:
             return self._write(path, finding.why, now, then)
-        unsure = self._why_perhaps_old(path)
+        unsure = self._why_perhaps_old(path, finding)
         if unsure:
             return Step(StepKind.KEEP_YOURS, path, unsure, now, now)
         return Step(StepKind.DELETE, path, f"not there then; {finding.why}", now, None)
@@ -193,7 +193,9 @@ class _Planner:
         if finding.version and finding.certain:
             why = "you had removed it before the agent made it anew"
             return Step(StepKind.DELETE, path, why, now, None, version=True)
-        unsure = "nothing proves that it was not there" if then else self._why_perhaps_old(path)
+        unsure = "nothing proves that it was not there"
+        if then is None:
+            unsure = self._why_perhaps_old(path, finding)
         if unsure:
             return Step(StepKind.KEEP_YOURS, path, unsure, now, then)
         return Step(StepKind.DELETE, path, f"not there then; {finding.why}", now, None)
@@ -224,21 +226,24 @@ class _Planner:
 
     def _trace(self, path: str, now: FileState | None, then: FileState | None) -> Finding:
         if self._it.history is None:
-            return Finding(True, "who changed it is not known", then)
+            return Finding(True, "who changed it is not known", then, certain=False)
         return self._it.history.trace(path, now, then)
 
-    def _why_perhaps_old(self, path: str) -> str:
+    def _why_perhaps_old(self, path: str, finding: Finding) -> str:
         """Why a path that the checkpoint lacks may have been there all the same; empty: it wasn't.
 
-        Absence from a checkpoint is no proof: rules, caps and selections leave things out.
+        Absence from a checkpoint is no proof: rules, caps and selections leave things out. Where
+        only named files are recorded, a call that named the path and found nothing proves it.
         """
         then = self._then
         if path in self._dirs_then or any(up in then.files for up in above(path)):
             return ""  # a directory was there, or a file where its directory is now
+        if not then.whole or not self._now.whole:
+            proven = finding.ours and finding.certain and finding.target is None
+            why = "only named files are recorded here, so it may have been there"
+            return "" if proven else why
         if path in self._now.unruled:
             return "ignored files are not removed"
-        if not then.whole or not self._now.whole:
-            return "only named files are recorded here, so it may have been there"
         if then.gaps is None:
             return "the checkpoint does not tell what it lacks, so it may have been there"
         if path in self._it.ignored_then:
