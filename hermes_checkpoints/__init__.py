@@ -42,13 +42,16 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` below is what runs
         AlreadyTaken,
         Checkpoint,
         Failed,
+        FileState,
         Gap,
         GapReason,
         Outcome,
         Plan,
         Project,
+        PruneResult,
         Report,
         Skipped,
+        Status,
         Step,
         StepKind,
         Taken,
@@ -57,7 +60,8 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` below is what runs
         Unchanged,
     )
     from hermes_checkpoints.registry import ToolRegistry
-    from hermes_checkpoints.slash import Reply, RollbackCommand
+    from hermes_checkpoints.slash import Reply, RollbackCommand, Suggestion
+    from hermes_checkpoints.stores.base import Diff, Problem, Upkeep
 
 __all__ = [
     "HERMES",
@@ -71,7 +75,9 @@ __all__ = [
     "CheckpointNotFound",
     "Config",
     "ConfigError",
+    "Diff",
     "Failed",
+    "FileState",
     "Gap",
     "GapReason",
     "Guard",
@@ -79,8 +85,10 @@ __all__ = [
     "NotProtected",
     "Outcome",
     "Plan",
+    "Problem",
     "Project",
     "ProjectMoved",
+    "PruneResult",
     "Reply",
     "Report",
     "RestoreFailed",
@@ -88,16 +96,19 @@ __all__ = [
     "RollbackCommand",
     "SelectionError",
     "Skipped",
+    "Status",
     "Step",
     "StepKind",
     "StoreBusy",
     "StoreError",
     "StoreUnavailable",
+    "Suggestion",
     "Taken",
     "ToolCall",
     "ToolEffect",
     "ToolRegistry",
     "Unchanged",
+    "Upkeep",
     "active_manager",
     "any_tool",
     "command_tool",
@@ -113,10 +124,11 @@ _HOME = {
     " StoreUnavailable",
     "manager": "CheckpointManager Guard active_manager",
     "middleware": "any_tool command_tool file_tool wrap_tools",
-    "records": "AlreadyTaken Checkpoint Failed Gap GapReason Outcome Plan Project Report Skipped"
-    " Step StepKind Taken ToolCall ToolEffect Unchanged",
+    "records": "AlreadyTaken Checkpoint Failed FileState Gap GapReason Outcome Plan Project"
+    " PruneResult Report Skipped Status Step StepKind Taken ToolCall ToolEffect Unchanged",
     "registry": "ToolRegistry",
-    "slash": "Reply RollbackCommand",
+    "slash": "Reply RollbackCommand Suggestion",
+    "stores.base": "Diff Problem Upkeep",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

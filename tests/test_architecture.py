@@ -245,10 +245,11 @@ def test_gitpython_is_used(scene: Path) -> None:
 
 
 def test_front_door_has_every_public_name() -> None:
-    """Every public name is listed, loads, and is the one of the module it lives in."""
+    """Every public name is listed, loads, is documented, and is that of the module it lives in."""
     for name in hermes_checkpoints.__all__:
         value = getattr(hermes_checkpoints, name)
         assert name in dir(hermes_checkpoints)
+        assert value.__doc__
         if name in hermes_checkpoints._MODULE_OF:
             module = import_module(f"{_PACKAGE}.{hermes_checkpoints._MODULE_OF[name]}")
             assert value is getattr(module, name)

@@ -110,10 +110,18 @@ assert_type(registry.resolve(hc.ToolCall("store")), hc.ToolCall)
 assert_type(registry.copy(), hc.ToolRegistry)
 assert_type(manager.ensure_checkpoint("."), hc.Outcome)
 assert_type(manager.list_checkpoints("."), list[hc.Checkpoint])
+assert_type(manager.diff(".", 1), hc.Diff)
+assert_type(manager.status(), hc.Status)
+assert_type(manager.prune(), hc.PruneResult)
+assert_type(manager.compact(), hc.Upkeep)
 assert_type(manager.plan(".", 1), hc.Plan)
 assert_type(manager.restore(".", 1), hc.Report)
 assert_type(manager.undo("."), hc.Report)
 assert_type(hc.active_manager(), hc.CheckpointManager | None)
+
+rollback = hc.RollbackCommand(manager)
+assert_type(rollback.run("/rollback 1", cwd="."), hc.Reply)
+assert_type(hc.shell.classify("rm x", cwd="/w"), hc.shell.Effects)
 
 with manager.activate() as active, manager.turn("t") as turn:
     assert_type(active, hc.CheckpointManager)
