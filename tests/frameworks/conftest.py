@@ -6,6 +6,7 @@ up to its table.
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -82,6 +83,16 @@ class Scene:
         """Note for the table whether the chat is what it was."""
         self.record("chat", "yes" if back else "NO")
         return back
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """An event loop for frameworks' sync entry points, which do not close the one they take."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture

@@ -110,7 +110,6 @@ def test_without_the_hosts_turns_each_run_is_one(scene: Scene) -> None:
             pass
 
     Runner.run_sync(agent, "one")
-    asyncio.get_event_loop_policy().get_event_loop().close()  # the SDK leaves it open
     before = scene.files
     asyncio.run(stream())
     assert len(scene.checkpoints) == 2
