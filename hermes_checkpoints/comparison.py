@@ -25,18 +25,18 @@ def compare(
     `paths` (relative to the project) are files or directories to look at, all if empty. A path that
     one side could not hold is left out: its absence there says nothing.
     """
-    with store.lock(project):
+    with store.lock(project):  # what was just observed can be read for as long
         seen = store.observe(project, config.capture_rules, named=checkpoint.named)
         now = store.combined(project, seen)
-    gaps = (*seen.gaps, *(checkpoint.gaps or ()))
-    changes = [
-        c
-        for c in store.changes(project, checkpoint.tree, now)
-        if not any(g.covers(c.path) for g in gaps) and _selected(c.path, paths)
-    ]
-    secret = [c.path for c in changes if _is_secret(store, project, c)]
-    shown = [c.path for c in changes if c.path not in set(secret)]
-    diff = store.diff(project, checkpoint.tree, now, shown) if shown else Diff(b"", b"")
+        gaps = (*seen.gaps, *(checkpoint.gaps or ()))
+        changes = [
+            c
+            for c in store.changes(project, checkpoint.tree, now)
+            if not any(g.covers(c.path) for g in gaps) and _selected(c.path, paths)
+        ]
+        secret = [c.path for c in changes if _is_secret(store, project, c)]
+        shown = [c.path for c in changes if c.path not in set(secret)]
+        diff = store.diff(project, checkpoint.tree, now, shown) if shown else Diff(b"", b"")
     lines = b"".join(b" %s | content masked (secret)\n" % _bytes(path) for path in secret)
     return Diff(diff.stat + lines, diff.patch)
 
