@@ -595,10 +595,10 @@ def test_numbers_come_before_ids(session: Open) -> None:
     for n in range(3):
         s.manager.new_turn()
         s.write("a", str(n))
-    newest, *_, oldest = s.manager.list_checkpoints(s.root)
-    assert s.manager.find(s.root, 1) == newest
-    assert s.manager.find(s.root, "3") == oldest
-    assert s.manager.find(s.root, oldest.id[:8]) == oldest
+    newest, _, oldest = s.ids
+    assert s.manager.find(s.root, 1).id == newest
+    assert s.manager.find(s.root, "3").id == oldest
+    assert s.manager.find(s.root, oldest[:8]).id == oldest
     for wrong in ("0", "4", "99", "foo", "-x", "zzzz", ""):
         with pytest.raises(CheckpointNotFound):
             s.manager.find(s.root, wrong)
