@@ -246,6 +246,35 @@ class History:
         ref = self._layout.own_ref("pins", project_id, checkpoint_id, _quoted(name))
         self._refs.delete(ref)
 
+    def cut(self, project_id: str) -> None:
+        """Let go of a history that can't be read; islands that can be stay."""
+        broken = [
+            ref
+            for kind in ("kept", "pins", "open")
+            for ref, oid in self._refs.below(self._layout.own_ref(kind, project_id)).items()
+            if not self._is_there(oid)
+        ]
+        single = [self._layout.own_ref(kind, project_id) for kind in ("live", "meta")]
+        for ref in (self._layout.ref(project_id), *single, *broken):
+            self._refs.delete(ref)
+        self._layout.set_head(project_id, "")
+        for path in (self._path(project_id), self._boundary_path(project_id)):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
+        self._loaded.pop(project_id, None)
+
+    def _is_there(self, oid: str) -> bool:
+        command = ["ls-tree", "-r", "-t", "--name-only", "-z", oid]
+        return self._plumbing.run(command, ok=range(256)).status == 0
+
+    def strangers(self, project_id: str) -> int:
+        """Checkpoints another program made after our first."""
+        known = [row.checkpoint.gaps is not None for row in self.catalogue(project_id).rows]
+        first = len(known) - known[::-1].index(True) if True in known else 0
+        return known[:first].count(False)
+
     def forget(self, project_id: str) -> None:
         """Remove every ref and file of a project's history."""
         for kind in ("live", "meta"):
@@ -364,9 +393,7 @@ class History:
     def _reread(self, project_id: str, tip: str, boundary: _Boundary) -> Catalogue:
         entries, said = self._read_meta(project_id)
         chains = [self._walk(tip, boundary.base)] if tip else []
-        for commits in boundary.islands:
-            found = [c for c in map(self._library().commit, commits) if c]
-            chains.append(list(reversed(found)))
+        chains += [self._walk(commits[-1], commits[0]) for commits in boundary.islands]
         found_rows: list[Row] = []
         for chain in chains:
             found_rows += _grouped(chain, said)
@@ -447,7 +474,11 @@ class History:
     # ------------------------------------------------------------------ the boundary
 
     def _boundary(self, project_id: str) -> _Boundary:
-        value = read_json(self._boundary_path(project_id)) or {}
+        value = read_json(self._boundary_path(project_id))
+        if value is None:  # lost: the refs that hold islands still say which there are
+            prefix = self._layout.own_ref("kept", project_id)
+            kept = self._refs.below(prefix).items()
+            return _Boundary("", tuple((ref[len(prefix) + 1 :], oid) for ref, oid in kept))
         islands = value.get("islands", ())
         return _Boundary(value.get("base", ""), tuple(tuple(commits) for commits in islands))
 

@@ -186,6 +186,14 @@ class Layout:
         head = oid or "ref: refs/heads/none"
         write_bytes(f"{self.gitdir(project_id)}/HEAD", head.encode() + b"\n")
 
+    def root_of(self, project_id: str) -> str:
+        """Where a project is, as its git directory has it; empty if that is not known."""
+        try:
+            with open(f"{self.gitdir(project_id)}/gitdir", "rb") as file:
+                return os.fsdecode(file.read().removesuffix(b"\n").removesuffix(b"/.git"))
+        except OSError:
+            return ""
+
     def unusable(self, error: OSError) -> StoreUnavailable:
         what = error.strerror or type(error).__name__
         return StoreUnavailable(

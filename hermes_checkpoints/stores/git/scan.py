@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -103,13 +104,13 @@ class Scanner:
         """The project's state now. Raises `CaptureFailed`."""
         try:
             return _Look(self._layout, self._plumbing, self._refs, project, rules).run()
-        except (GitFailed, ValueError) as first:
+        except (GitFailed, ValueError, struct.error) as first:
             # A corrupt index, one that names a lost blob, or files that changed under the look:
             # all are cured by a new index and one more look.
             self.forget_index(project.id)
             try:
                 return _Look(self._layout, self._plumbing, self._refs, project, rules).run()
-            except (GitFailed, ValueError) as error:
+            except (GitFailed, ValueError, struct.error) as error:
                 raise CaptureFailed(f"{project.root} could not be recorded: {error}") from first
 
     def forget_index(self, project_id: str) -> None:

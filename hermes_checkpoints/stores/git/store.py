@@ -35,6 +35,7 @@ from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
 from hermes_checkpoints.stores.git.reclaim import Reclaim, room
 from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.repair import Repair
 from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
 from hermes_checkpoints.stores.git.trees import Trees
@@ -89,6 +90,15 @@ class GitStore:
         self._rewrite = Rewrite(
             self._layout, self._plumbing, self._refs, self._loose, self._trees, self._history
         )
+        self._repair = Repair(
+            self._layout,
+            self._plumbing,
+            self._refs,
+            self._locks,
+            self._history,
+            self._reclaim,
+            self._scanner,
+        )
         self._books: Library | None = None
         self._furnished = False
 
@@ -115,7 +125,7 @@ class GitStore:
             if not os.path.isdir(project.root):
                 raise CaptureFailed(f"{project.root} is no directory any more; nothing to record")
             if scan and project.whole:
-                live = self._scanner.look(project, rules)
+                live = self._look(project, rules)
                 index = Index.load(self._layout.index(project.id)) if named else Index(b"")
             else:
                 live, index = Live(EMPTY_TREE, {}, {}, whole=False), Index(b"")
@@ -137,6 +147,16 @@ class GitStore:
         names = [p for p, s in states.items() if _is_ignore_file(p) and not s.is_gitlink]
         contents = self.read(project, [states[name].content for name in names])
         return Matcher(self._plumbing).ignored(paths, dict(zip(names, contents, strict=True)))
+
+    def _look(self, project: Project, rules: CaptureRules) -> Live:
+        """One scan. If it fails for what the store lost, that is set aside, and one more."""
+        try:
+            return self._scanner.look(project, rules)
+        except CaptureFailed:
+            self._found_store(doubted=True)
+            if not self._repair.set_aside(project.id):
+                raise
+            return self._scanner.look(project, rules)
 
     @_clearly
     def keep(self, project: Project, key: str, tree: str) -> None:
@@ -324,7 +344,11 @@ class GitStore:
 
     @_clearly
     def verify(self, *, read_data: bool = False, fix: bool = False) -> Problems:
-        return []
+        if not self._standing:
+            return []
+        if fix:
+            self._found_store(doubted=True)
+        return self._repair.verify(read_data=read_data, fix=fix)
 
     @_clearly
     def size(self) -> StoreSize:
@@ -389,16 +413,21 @@ class GitStore:
             with self._locks.held("store"):
                 self._layout.furnish_project(project.id, project.root)
 
-    def _found_store(self) -> None:
-        """Create the store, or mend what it lacks; older layouts move aside."""
+    def _found_store(self, *, doubted: bool = False) -> None:
+        """Create the store, or mend what it lacks; older layouts move aside.
+
+        Whether git takes it for a store is asked only if that is in doubt: it costs a child.
+        """
         with self._locks.held("store"):
+            doubted = doubted or (self._layout.exists and not self._layout.sound)
             self._layout.move_v1(time.time())
+            made = ["init", "--quiet", "--bare", "--template=", self._layout.store]
             if not self._layout.exists:
-                self._plumbing.run(
-                    ["init", "--quiet", "--bare", "--template=", self._layout.store],
-                    extra={"GIT_DIR": self._layout.store},
-                )
+                self._plumbing.run(made, extra={"GIT_DIR": self._layout.store})
             self._layout.furnish()
+            if doubted and self._repair.quarantine_if_dead():
+                self._plumbing.run(made, extra={"GIT_DIR": self._layout.store})
+                self._layout.furnish()
             self._furnished = True
 
     def _library(self) -> Library:
