@@ -80,12 +80,12 @@ class Claude:
         return found
 
     @property
-    def written(self) -> dict[str, str]:
-        """The paths that the ledger says the agent wrote, and with which tool."""
+    def written(self) -> set[str]:
+        """The paths that the ledger says the agent wrote."""
         base = self.home / ".hermes" / "checkpoints"
         with hc.CheckpointManager(hc.Config(base=base), cwd=self.root) as manager:
             book = manager.books.of(manager.project(self.root))
-            return {entry.path: entry.tool for entry in book.ledger.entries()}
+            return {entry.path for entry in book.ledger.entries()}
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_turn_with_a_write_and_a_failing_command(claude: Claude) -> None:
     new = {"file_path": str(claude.root / "new.txt"), "content": "new"}
     write = {"type": "tool_use", "id": "toolu_2", "name": "Write", "input": new}
     claude.turn("do", [bash("echo more >> notes.txt"), write], [bash("rm data.bin; exit 3", "t3")])
-    assert claude.written == {"notes.txt": "Bash", "new.txt": "Write", "data.bin": "Bash"}
+    assert claude.written == {"notes.txt", "new.txt", "data.bin"}
     assert len(claude.log) == 1
     claude.checkpoints("restore 1")
     assert claude.is_back()
@@ -151,7 +151,7 @@ def test_a_sub_agent(claude: Claude) -> None:
     task = {"description": "sub", "prompt": "remove it", "subagent_type": "general-purpose"}
     agent = {"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": task}
     claude.turn("delegate", [agent], [bash("rm notes.txt", "toolu_s")])
-    assert claude.written == {"notes.txt": "Bash"}
+    assert claude.written == {"notes.txt"}
     claude.checkpoints("restore 1")
     assert claude.is_back()
 
