@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from pathlib import Path
 
-from hermes_checkpoints.excludes import is_secret_name
+from hermes_checkpoints.excludes import DEFAULT_EXCLUDES, is_secret_name
 from hermes_checkpoints.manager import CheckpointManager
 from hermes_checkpoints.project import relative_path
 from hermes_checkpoints.records import Checkpoint, Explanation, FileState, GapReason, Project
 from hermes_checkpoints.stores.base import Store
+from hermes_checkpoints.stores.patterns import IgnoreRules
 from hermes_checkpoints.worktree import Unreadable, look
 
 __all__ = ["explain"]
@@ -91,7 +93,7 @@ def _why_not_yet(project: Project, checkpoints: Sequence[Checkpoint], *, enabled
         return "only files that a call names are saved here, and none named it yet"
     if not checkpoints:
         return "the project has no checkpoint yet; the first is taken before the next change"
-    return "it is newer than the newest checkpoint; the next one will hold it"
+    return "no checkpoint holds it yet; the next one will"
 
 
 def _rule_against(
@@ -119,9 +121,28 @@ def _rule_against(
     for gap in (checkpoints[0].gaps or ()) if checkpoints else ():
         if gap.covers(path):
             return f"the newest checkpoint could not hold it ({gap.detail or gap.reason.value})"
-    if checkpoints and _is_older(info, checkpoints[0]):
+    if _is_ignored(project.root, path, rules.exclude):
         return "an ignore rule leaves it out, so it is saved only before a call that names it"
     return ""
+
+
+def _is_ignored(root: str, path: str, exclude: Sequence[str]) -> bool:
+    """Whether the ignore files as they are now, `exclude`, or our own list leave a path out."""
+    rules = IgnoreRules((*exclude, *DEFAULT_EXCLUDES))
+    parts = path.split("/")
+    for depth in range(len(parts)):
+        directory, here = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+        rules = rules.below(directory, _text(os.path.join(root, directory, ".gitignore")))
+        if rules.ignores(here, is_directory=os.path.isdir(os.path.join(root, here))):
+            return True
+    return False
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def _in_nested_repository(project: Project, path: str) -> bool:
@@ -131,11 +152,3 @@ def _in_nested_repository(project: Project, path: str) -> bool:
             return True
         at = os.path.dirname(at)
     return False
-
-
-def _is_older(info: os.stat_result, checkpoint: Checkpoint) -> bool:
-    """Whether a file was there, as it is, when the checkpoint was taken: then a rule left it out.
-
-    `st_ctime` cannot be set back, unlike `st_mtime`.
-    """
-    return checkpoint.whole and info.st_ctime < checkpoint.time

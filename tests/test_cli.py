@@ -224,6 +224,7 @@ EXPLAINED = {
     ".env": (False, "secret"),
     "missing": (False, "no such file"),
     "ignored": (False, "ignore rule"),
+    "node_modules/x": (False, "ignore rule"),
     "nested/x": (False, "nested git repository"),
     "fifo": (False, "special file"),
 }
@@ -241,6 +242,8 @@ def test_explain_says_why(shell: Shell, path: str, expected: tuple[bool, str]) -
     (shell.root / ".gitignore").write_text("ignored\n", encoding="utf-8")
     (shell.root / "nested/.git").mkdir(parents=True)
     (shell.root / "nested/x").touch()
+    (shell.root / "node_modules").mkdir()
+    (shell.root / "node_modules/x").touch()
     os.mkfifo(shell.root / "fifo")
     shell("snapshot")
     found = shell.json("explain", path)
@@ -251,7 +254,7 @@ def test_explain_says_why(shell: Shell, path: str, expected: tuple[bool, str]) -
 def test_explain_tells_since_when(worked: Shell) -> None:
     """The oldest of an unbroken run of checkpoints is named; a newer file is told to wait."""
     (worked.root / "b").write_text("1", encoding="utf-8")
-    assert worked.json("explain", "b")["why"].startswith("it is newer")
+    assert worked.json("explain", "b")["why"].startswith("no checkpoint holds it yet")
     worked("snapshot")
     found = worked.json("explain", "a")
     assert found["current"] is True
