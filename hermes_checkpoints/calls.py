@@ -222,27 +222,32 @@ class Calls:
     def _turn(self, store: Store, project: Project, scope: Scope) -> _Turn | None:
         """The running turn, if a checkpoint serves it and is still the newest one."""
         known = self._turns.get((project.id, scope.session))
-        newest = next(iter(store.list(project)), None)
-        if known is None or known.turn != scope.turn:
-            mark = Marks(self.books.of(project).turns_file).get(scope.session)
+        if known is not None and known.turn == scope.turn:
+            serves = known.checkpoint.id if known.checkpoint else ""
+        else:
+            known = None
+            mark = self._marks(project).get(scope.session) if scope.shared else None
             if mark is None or mark.turn != scope.turn:
                 return None
-            known = _Turn(mark.turn, newest)
             serves = mark.checkpoint
-        else:
-            serves = known.checkpoint.id if known.checkpoint else ""
+        newest = next(iter(store.list(project)), None)
         if serves != (newest.id if newest else ""):
             return None
-        known.checkpoint = newest
-        self._turns[project.id, scope.session] = known
-        return known
+        turn = known or _Turn(scope.turn, newest)
+        turn.checkpoint = newest
+        self._turns[project.id, scope.session] = turn
+        return turn
 
     def _remember(
         self, project: Project, scope: Scope, checkpoint: Checkpoint | None, tree: str
     ) -> None:
         self._turns[project.id, scope.session] = _Turn(scope.turn, checkpoint, tree)
-        mark = Mark(scope.turn, checkpoint.id if checkpoint else "")
-        Marks(self.books.of(project).turns_file).put(scope.session, mark)
+        if scope.shared:
+            mark = Mark(scope.turn, checkpoint.id if checkpoint else "")
+            self._marks(project).put(scope.session, mark)
+
+    def _marks(self, project: Project) -> Marks:
+        return Marks(self.books.of(project).turns_file)
 
     # ------------------------------------------------------------------ supplements
 

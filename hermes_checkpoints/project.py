@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -148,7 +149,33 @@ def _existing(directory: str) -> str:
 
 
 def _has(directory: str, names: tuple[str, ...]) -> bool:
-    return any(os.path.exists(os.path.join(directory, name)) for name in names)
+    """Whether a directory has one of these entries.
+
+    Asked of every ancestor before every call, so the answer is kept for as long as the directory
+    itself has not changed. One that changed less than a second ago could change again within the
+    resolution of its time stamp (4 ms on ext4), and is asked anew.
+    """
+    try:
+        info = os.stat(directory)
+    except OSError:
+        return False
+    age = time.time_ns() - info.st_mtime_ns
+    key = (directory, names)
+    stamp = (info.st_mtime_ns, info.st_ino, info.st_dev)
+    known = _known.get(key)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    found = any(os.path.exists(os.path.join(directory, name)) for name in names)
+    if age > _SETTLED:
+        if len(_known) > _MOST_KNOWN:
+            _known.clear()
+        _known[key] = (stamp, found)
+    return found
+
+
+_SETTLED = 1_000_000_000  # nanoseconds
+_MOST_KNOWN = 4096
+_known: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, int, int], bool]] = {}
 
 
 @lru_cache(maxsize=1)

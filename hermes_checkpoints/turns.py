@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_checkpoints.records import ToolCall
@@ -23,11 +23,15 @@ __all__ = ["Marks", "Scope", "Turns", "new_id"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A turn as it is in force: whose, which, and where."""
+    """A turn as it is in force: whose, which, and where.
+
+    `shared`: its id came from the host, so that another process may know it.
+    """
 
     session: str
     turn: str
     cwd: str | None = None
+    shared: bool = True
 
 
 _scope: ContextVar[Scope | None] = ContextVar("hermes_checkpoints_scope", default=None)
@@ -45,6 +49,7 @@ class Turns:
         self._session = session
         self._current: dict[str, str] = {}
         self._history: dict[str, list[str]] = {}
+        self._private: set[str] = set()
         self._lock = threading.Lock()
 
     def begin(self, turn: str | None, session: str | None) -> str:
@@ -53,6 +58,8 @@ class Turns:
         name = turn or new_id()
         with self._lock:
             self._current[owner] = name
+            if not turn:
+                self._private.add(name)
             seen = self._history.setdefault(owner, [])
             if name not in seen:
                 seen.append(name)
@@ -66,10 +73,10 @@ class Turns:
         outer = _scope.get()
         place = os.path.abspath(cwd) if cwd is not None else outer.cwd if outer else None
         if outer is not None:
-            inner = Scope(outer.session, outer.turn, place)
+            inner = replace(outer, cwd=place)
         else:
             owner = session or self._session
-            inner = Scope(owner, self.begin(turn, owner), place)
+            inner = self._scope_of(owner, self.begin(turn, owner), place)
         token = _scope.set(inner)
         try:
             yield inner.turn
@@ -86,7 +93,8 @@ class Turns:
         turn = call.turn_id if call else ""
         if turn:
             self.begin(turn, session)
-        return Scope(session, turn or self._running(session), scope.cwd if scope else None)
+        place = scope.cwd if scope else None
+        return self._scope_of(session, turn or self._running(session), place)
 
     def since(self, session: str, turn: str) -> int | None:
         """How many turns of a session there are from `turn` on; `None` if it is not known."""
@@ -99,6 +107,9 @@ class Turns:
         with self._lock:
             seen = self._history.get(session, [])
             del seen[max(0, len(seen) - count) :]
+
+    def _scope_of(self, session: str, turn: str, cwd: str | None) -> Scope:
+        return Scope(session, turn, cwd, shared=turn not in self._private)
 
     def _running(self, session: str) -> str:
         with self._lock:
