@@ -6,6 +6,7 @@ Owns one `filelock` per name. `locks/<project id>` guards a project's index and 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,17 +27,40 @@ class Locks:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
         self._guard = threading.Lock()
         self._locks: dict[str, FileLock] = {}
+        self._thread = threading.local()
 
     @contextmanager
     def held(self, name: str, timeout: float | None = None) -> Iterator[None]:
         """Hold a lock. Raises `StoreBusy`."""
+        if self._pid != os.getpid():  # a forked child holds none, and filelock refuses to lend any
+            self._begin()
+        depths: dict[str, int] = self._thread.__dict__
+        if depths.get(name):  # filelock counts too, at 50 times the price
+            depths[name] += 1
+            try:
+                yield
+            finally:
+                depths[name] -= 1
+            return
+        lock = self._acquired(name, _WAIT if timeout is None else timeout)
+        depths[name] = 1
+        try:
+            yield
+        finally:
+            depths[name] = 0
+            lock.release()
+
+    def _acquired(self, name: str, wait: float) -> FileLock:
         with self._guard:
             lock = self._locks.get(name)
             if lock is None:
                 lock = self._locks[name] = FileLock(self._layout.lock(name), mode=0o600)
-        wait = _WAIT if timeout is None else timeout
         try:
             lock.acquire(timeout=wait, poll_interval=_POLL)
         except Timeout as error:
@@ -44,7 +68,4 @@ class Locks:
                 f"another process is using the checkpoints ({name}); gave up after {wait:g} s",
                 hint="try again when it is done",
             ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+        return lock
