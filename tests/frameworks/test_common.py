@@ -1,0 +1,64 @@
+"""What holds for every adapter, with or without its framework."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from hermes_checkpoints.integrations._common import begin_turn, scope
+
+import hermes_checkpoints as hc
+from tests.frameworks.run import judged
+
+ADAPTERS = {
+    "langchain": ("langchain.agents.middleware", "langchain"),
+    "deepagents": ("deepagents", "deepagents"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai.capabilities", "pydantic-ai"),
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_missing_framework_names_its_extra(adapter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing an adapter without its framework says what to install."""
+    framework, extra = ADAPTERS[adapter]
+    monkeypatch.setitem(sys.modules, framework, None)
+    monkeypatch.delitem(sys.modules, f"hermes_checkpoints.integrations.{adapter}", raising=False)
+    with pytest.raises(ImportError, match=rf"pip install 'hermes-checkpoints\[{extra}\]'"):
+        importlib.import_module(f"hermes_checkpoints.integrations.{adapter}")
+
+
+def test_a_call_is_the_turn_of_all_that_is_called_inside(tmp_path: Path) -> None:
+    """In a call's scope a sub-agent begins no turn, and its calls are the caller's."""
+    config = hc.Config(base=tmp_path / "base", auto_prune=False)
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    inner = hc.ToolCall("write_file", {"path": "b"}, session_id="inner", turn_id="1")
+    with hc.CheckpointManager(config, cwd=root) as manager:
+        outer = hc.ToolCall("task", session_id="outer", turn_id="7")
+        with scope(manager, outer), manager.guard(outer):
+            begin_turn(manager, "1", "inner")
+            with scope(manager, inner), manager.guard(inner):
+                (root / "b").touch()
+        (root / "a").write_text("by hand")
+        manager.ensure_checkpoint(root)
+        newest = manager.list_checkpoints(root)[-1]
+    assert (newest.session, newest.turn) == ("outer", "7")
+
+
+def test_a_skipped_test_is_not_a_passed_one(tmp_path: Path) -> None:
+    """A framework whose tests were all skipped has not run; one failure makes it a failure."""
+    results = tmp_path / "results.xml"
+    skipped = "<testcase name='a'><skipped/></testcase>"
+    noted = "<properties><property name='hooks' value='3'/></properties>"
+    passed = f"<testcase name='b'>{noted}</testcase>"
+    results.write_text(f"<testsuite>{skipped}</testsuite>")
+    row = judged("x", "1", results, "")
+    assert (row.ran, row.failed, row.result) == (False, False, "1 skipped")
+    results.write_text(f"<testsuite>{skipped}{passed}</testsuite>")
+    row = judged("x", "1", results, "")
+    assert (row.ran, row.hooks, row.result) == (True, "3", "1 passed, 1 skipped")
+    results.write_text(f"<testsuite>{passed}<testcase name='c'><failure/></testcase></testsuite>")
+    assert judged("x", "1", results, "why").failed
