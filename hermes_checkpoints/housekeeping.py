@@ -403,25 +403,28 @@ class Housekeeping:
     def forget_path(self, project: Project, path: str) -> Mapping[str, str]:
         """Remove a path from every checkpoint of a project, and give its room back.
 
-        Returns old id -> new id of each checkpoint that held it.
+        Returns old id -> new id of each checkpoint that held it. Raises `StoreBusy` while a call or
+        a rollback is under way there, `StoreError`.
         """
+        if self._in_use(project):
+            raise StoreBusy(
+                f"{project.root} is in use, so nothing was forgotten",
+                hint="try again when no tool and no rollback is running there",
+            )
+        # Not under the project's lock: reclaiming takes the store's, which comes before it.
+        ids = self._store.forget_path(project, path)
         with self._store.lock(project):
-            if self._in_use(project):
-                raise StoreBusy(
-                    f"{project.root} is in use, so nothing was forgotten",
-                    hint="try again when no tool and no rollback is running there",
-                )
-            ids = self._store.forget_path(project, path)
             bookkeeping.forget_path(self._books.of(project), path, ids)
-        self._store.compact(full=True)
         return ids
 
     def relink(self, old: Project, new: Project) -> None:
-        """Give the checkpoints and records of a moved project to its new place."""
+        """Give the checkpoints and records of a moved project to its new place.
+
+        Raises `StoreError` if there is nothing to give, or the new place has some of its own.
+        """
+        self._store.relink(old, new)
         source, target = self._books.of(old).directory, self._books.of(new).directory
-        first, second = sorted((old, new), key=lambda p: p.id)
-        with self._store.lock(first), self._store.lock(second):
-            self._store.relink(old, new)
+        with self._store.lock(new):
             if source.is_dir():
                 shutil.rmtree(target, ignore_errors=True)
                 os.replace(source, target)

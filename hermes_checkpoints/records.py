@@ -115,6 +115,7 @@ class GapReason(str, Enum):
     UNSUPPORTED_NAME = "name the store cannot hold"
     VANISHED = "vanished while it was read"
     TOO_MANY = "too many files"
+    FORGOTTEN = "forgotten"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,12 +147,16 @@ class StoreContract:
 
     def scene(self, place: Path) -> Scene:
         scene = Scene(self.make_store(place), place / "project")
-        self._opened = [*getattr(self, "_opened", ()), scene.store]
+        self._opened.append(scene.store)
         return scene
+
+    def setup_method(self) -> None:
+        """Note what a test opens; pytest calls this."""
+        self._opened: list[Store] = []
 
     def teardown_method(self) -> None:
         """Close what a test opened; pytest calls this."""
-        for store in getattr(self, "_opened", ()):
+        for store in self._opened:
             store.close()
 
     # ------------------------------------------------------------------ capture
@@ -946,6 +950,8 @@ class StoreContract:
         assert [one.reason for one in scene.store.list(scene.project)] == ["later", "with", "clean"]
         for one in scene.store.list(scene.project):
             assert "d/secret" not in scene.holds(one)
+            forgotten = [g.path for g in one.gaps or () if g.reason is GapReason.FORGOTTEN]
+            assert forgotten == ([] if one.id == first.id else ["d"])
         gone = content_id(b"hunter2 hunter2")
         raises(StoreError, lambda: list(scene.store.read(scene.project, [gone])))
         assert scene.store.forget_path(scene.project, "d") == {}

@@ -312,6 +312,7 @@ class Store(Protocol):
     def forget_path(self, project: Project, path: str) -> dict[str, str]:
         """Remove one path (a file or all below a directory) from every checkpoint, for good.
 
+        It becomes a gap (`FORGOTTEN`) of each that held it: its absence says nothing from then on.
         The one operation that changes ids: returns old id -> new id of each that held it.
         """
         ...

@@ -450,6 +450,8 @@ class PlainStore:
             modes={p: m for p, m in one.modes.items() if not _within(p, path)},
             versions=versions,
         )
+        if less.tree != one.tree and one.gaps is not None:
+            less = replace(less, gaps=(*one.gaps, Gap(path, GapReason.FORGOTTEN)))
         return Row(less, self._put_state(_strip(self._state(row.live), path)))
 
     def _reachable(self, drops: Mapping[str, Sequence[str]]) -> set[str]:

@@ -9,6 +9,7 @@ import os
 from dataclasses import replace
 
 from hermes_checkpoints.errors import StoreError
+from hermes_checkpoints.records import Gap, GapReason
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.layout import Layout
 from hermes_checkpoints.stores.git.objects import Loose
@@ -94,6 +95,8 @@ class Rewrite:
             versions=tuple(v for v in one.versions if not _within(v[0], path)),
             supplements=tuple(ids[1:]),
         )
+        if tree != one.tree and one.gaps is not None:
+            less = replace(less, gaps=(*one.gaps, Gap(path, GapReason.FORGOTTEN)))
         if less.versions != one.versions:
             renamed.setdefault(one.id, less.id)
         return Row(less, self._stripped(row.live, path) if row.live != one.tree else tree)
