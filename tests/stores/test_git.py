@@ -1,12 +1,15 @@
-"""The git store keeps the contract."""
+"""The git store keeps the contract, by its plain paths and by its fast ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.stores.base import Store
-from hermes_checkpoints.stores.git import open_store
+from hermes_checkpoints.stores.git import open_store, scan
 from hermes_checkpoints.testing import StoreContract
 
 
@@ -17,4 +20,15 @@ class TestGitStore(StoreContract):
         return open_store(Config(base=place / "base"))
 
     def reopen(self, store: Store, place: Path) -> Store:
-        return open_store(Config(base=place / "base"))
+        store = open_store(Config(base=place / "base"))
+        self._opened.append(store)
+        return store
+
+
+class TestGitStoreInBulk(TestGitStore):
+    """The contract again, with every change written as a pack and every first index by us."""
+
+    @pytest.fixture(autouse=True)
+    def bulk(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr(scan, "MANY", 0)
+        yield

@@ -1,23 +1,26 @@
-"""Reading git's index file (version 2 and 3), for what no git command tells cheaply.
+"""Git's index file (version 2 and 3): read for what no git command tells cheaply, written once.
 
-Owns the format: which entries there are, what `stat` data they carry. Never writes one.
+Owns the format: which entries there are, what `stat` data they carry. Only the index of a first
+snapshot is written here; git writes all others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, FileState
 
-__all__ = ["Index", "IndexEntry", "mark"]
+__all__ = ["Index", "IndexEntry", "NewEntry", "mark", "write"]
 
 _FIXED = 62  # bytes of an entry before its name
 _EXTENDED = 0x4000
 _ASSUME_VALID = 0x8000
 _MODES = frozenset({REGULAR, EXECUTABLE, SYMLINK, GITLINK})
+_entry = struct.Struct(">10I20sH").pack
 _entry_stat = struct.Struct(">10I20sH").unpack_from
 _ctime_and_flags = struct.Struct(">I56xH").unpack_from
 
@@ -29,6 +32,64 @@ class IndexEntry:
     path: str
     state: FileState
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to be written: name, mode, id, and what `lstat` said before the file was read."""
+
+    name: bytes
+    mode: int
+    oid: bytes
+    info: os.stat_result
+
+
+def write(
+    path: str, entries: Iterable[NewEntry], nested: Iterable[tuple[bytes, bytes]], young: float
+) -> None:
+    """Write an index. `nested` are names and ids of gitlinks, which git is to take as valid.
+
+    An entry whose file changed at `young` or later is smudged (size 0), as git does it: the file
+    may have changed again in the same second, so git must look at its content next time.
+    """
+    lines = [(entry.name, _encoded(entry, young)) for entry in entries]
+    for name, oid in nested:
+        flags = _ASSUME_VALID | min(len(name), 0xFFF)
+        lines.append((name, _padded(_entry(*[0] * 6, GITLINK, 0, 0, 0, oid, flags) + name)))
+    lines.sort()
+    data = b"".join(
+        (b"DIRC" + struct.pack(">II", 2, len(lines)), *(encoded for _, encoded in lines))
+    )
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+        file.write(hashlib.sha1(data, usedforsecurity=False).digest())
+    os.replace(temporary, path)
+
+
+def _encoded(entry: NewEntry, young: float) -> bytes:
+    info, low = entry.info, 0xFFFFFFFF
+    changed, written = divmod(info.st_ctime_ns, 10**9), divmod(info.st_mtime_ns, 10**9)
+    size = 0 if max(info.st_ctime, info.st_mtime) >= young else info.st_size & low
+    head = _entry(
+        changed[0] & low,
+        changed[1],
+        written[0] & low,
+        written[1],
+        info.st_dev & low,
+        info.st_ino & low,
+        entry.mode,
+        info.st_uid & low,
+        info.st_gid & low,
+        size,
+        entry.oid,
+        min(len(entry.name), 0xFFF),
+    )
+    return _padded(head + entry.name)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (8 - len(data) % 8)
 
 
 def mark(path: str) -> list[int] | None:

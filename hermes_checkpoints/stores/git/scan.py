@@ -23,9 +23,12 @@ from hermes_checkpoints.errors import CaptureFailed
 from hermes_checkpoints.excludes import CaptureRules, is_secret_content, is_secret_name
 from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project
 from hermes_checkpoints.stores.base import NESTED_CONTENT
+from hermes_checkpoints.stores.git.bulk import MANY, record, root_tree
 from hermes_checkpoints.stores.git.index import Index, mark
+from hermes_checkpoints.stores.git.index import write as write_index
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE
+from hermes_checkpoints.stores.git.pack import PackWriter
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.reading import has_git, odd_mode
@@ -84,6 +87,7 @@ class _Work:
     """What one look wants done to the index."""
 
     add: dict[str, os.stat_result] = field(default_factory=dict)
+    tracked: set[str] = field(default_factory=set)
     remove: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
     gaps: dict[str, Gap] = field(default_factory=dict)
@@ -172,11 +176,19 @@ class _Look:
             self._find_unreadable(work)
         if self._too_many(work):
             return self._refuse()
+        first = _count(self._place.index) == 0 and len(work.add) > MANY
+        if len(work.add) <= MANY:
+            self._open_each(work)
+        elif not first:
+            self._store_many(work)
         self._note_gaps(work)
         refreshed = before is not None and mark(self._place.index) != before
         self._note_modes(work, refreshed, began)
         if work or not settled:
-            self._stage(work)
+            if first:
+                self._record_all(work, began)
+            else:
+                self._stage(work)
             state.tree = self._write_tree()
             self._refs.write(self._layout.own_ref("live", self._project.id), state.tree)
         if work or not settled or refreshed or self._aged:
@@ -232,6 +244,8 @@ class _Look:
                 work.remove.add(path)
         else:
             work.add[path] = info
+            if tracked:
+                work.tracked.add(path)
 
     def _judge_directory(self, path: str, tracked: bool, work: _Work) -> None:
         if has_git(os.path.join(self._root, path)):
@@ -256,15 +270,30 @@ class _Look:
             return None
 
     def _barred(self, path: str, info: os.stat_result) -> Gap | None:
-        """The gap a path is, by name, size, kind, readability and first bytes, in this order."""
+        """The gap a path is by its name, kind and size."""
         if any(part.lower() == ".git" for part in path.split("/")):
             return Gap(path, GapReason.UNSUPPORTED_NAME)
         reason = self._rules.gap_for(path, info.st_mode, info.st_size)
         if reason:
             detail = f"{info.st_size} bytes" if reason is GapReason.TOO_LARGE else ""
             return Gap(path, reason, detail)
-        if stat.S_ISLNK(info.st_mode):
-            return None
+        return None
+
+    def _open_each(self, work: _Work) -> None:
+        """Take out what can't be read or is a secret by its first line, before git meets it."""
+        for path, info in list(work.add.items()):
+            gap = None if stat.S_ISLNK(info.st_mode) else self._closed(path)
+            if gap:
+                self._leave_out(gap, work)
+
+    def _leave_out(self, gap: Gap, work: _Work) -> None:
+        """What was to be added turns out to be a gap."""
+        del work.add[gap.path]
+        work.gaps[gap.path] = gap
+        if gap.path in work.tracked:
+            work.remove.add(gap.path)
+
+    def _closed(self, path: str) -> Gap | None:
         try:
             # Not just access(): this is the one open that can't hang on a FIFO or follow a link.
             fd = os.open(os.path.join(self._root, path), _OPEN)
@@ -464,6 +493,26 @@ class _Look:
         self._add(sorted(work.add), work)
         if any(os.path.basename(p) == ".gitignore" for p in (*work.add, *work.remove)):
             self._drop_ignored(work)
+
+    def _store_many(self, work: _Work) -> None:
+        """Many changed files: their contents into one pack, so that git finds them stored."""
+        with PackWriter(self._layout.path("objects")) as writer:
+            for gap in record(self._root, work.add, self._rules, writer).gaps.values():
+                self._leave_out(gap, work)
+            if len(writer):
+                writer.finish()
+
+    def _record_all(self, work: _Work, began: int) -> None:
+        """A first snapshot: everything into one pack, and an index that says so."""
+        with PackWriter(self._layout.path("objects")) as writer:
+            batch = record(self._root, work.add, self._rules, writer)
+            for gap in batch.gaps.values():
+                self._leave_out(gap, work)
+            nested = sorted(work.nested)
+            root_tree(batch.entries, nested, writer)
+            writer.finish()
+        links = [(os.fsencode(path), bytes.fromhex(NESTED_CONTENT)) for path in nested]
+        write_index(self._place.index, batch.entries, links, began - _YOUNG)
 
     def _add(self, paths: Sequence[str], work: _Work) -> None:
         """Stage paths; git takes all or none, so a culprit is found by halving and is a gap."""

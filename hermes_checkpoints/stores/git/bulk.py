@@ -1,0 +1,156 @@
+"""Recording many files at once: read, hashed and compressed by two threads into one pack.
+
+Owns the reading of whole batches, the trees made of them, and the index of a first snapshot. A
+file that can't be read, is a secret by its first line, or has grown over the cap is a gap.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from hermes_checkpoints.excludes import CaptureRules, is_secret_content
+from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, Gap, GapReason
+from hermes_checkpoints.stores.base import NESTED_CONTENT
+from hermes_checkpoints.stores.git.index import NewEntry
+from hermes_checkpoints.stores.git.pack import BLOB, TREE_OBJECT, Packed, PackWriter, packed
+
+__all__ = ["MANY", "Batch", "record", "root_tree"]
+
+MANY = 48  # more files than this are cheaper in a pack than as loose objects
+_THREADS = 2
+_CHUNK = 64
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(slots=True)
+class Batch:
+    """What became of the files: entries for an index, and gaps by path."""
+
+    entries: list[NewEntry] = field(default_factory=list)
+    gaps: dict[str, Gap] = field(default_factory=dict)
+
+
+def record(
+    root: str, paths: Mapping[str, os.stat_result], rules: CaptureRules, writer: PackWriter
+) -> Batch:
+    """Write the contents of files into a pack; `paths` come with their `lstat`."""
+    batch = Batch()
+    items = list(paths.items())
+    chunks = [items[at : at + _CHUNK] for at in range(0, len(items), _CHUNK)]
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="checkpoint-read") as pool:
+        # A few chunks ahead, not all: what is read waits in memory until it is written.
+        for ready in _ahead(pool, root, chunks, rules):
+            for path, info, result in ready:
+                if isinstance(result, Gap):
+                    batch.gaps[path] = result
+                else:
+                    writer.add(result)
+                    mode = _mode(info.st_mode)
+                    batch.entries.append(NewEntry(os.fsencode(path), mode, result[0], info))
+    return batch
+
+
+_Item = tuple[str, os.stat_result]
+_Done = list[tuple[str, os.stat_result, "Packed | Gap"]]
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, root: str, chunks: Iterable[list[_Item]], rules: CaptureRules
+) -> Iterator[_Done]:
+    waiting = []
+    for chunk in chunks:
+        waiting.append(pool.submit(_read, root, chunk, rules))
+        if len(waiting) > 2 * _THREADS:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+def _read(root: str, chunk: list[_Item], rules: CaptureRules) -> _Done:
+    bars_secrets = rules.bars_secrets(named=False)
+    done: _Done = []
+    for path, info in chunk:
+        full = f"{root}/{path}"
+        try:
+            data = os.fsencode(os.readlink(full)) if stat.S_ISLNK(info.st_mode) else _bytes(full)
+        except FileNotFoundError:
+            done.append((path, info, Gap(path, GapReason.VANISHED)))
+            continue
+        except OSError as error:
+            done.append((path, info, Gap(path, GapReason.UNREADABLE, error.strerror or "")))
+            continue
+        if len(data) > rules.max_file_bytes:
+            done.append((path, info, Gap(path, GapReason.TOO_LARGE, "it grew while it was read")))
+        elif bars_secrets and data[:1] in b"- \t\r\n" and is_secret_content(data[:128]):
+            why = "its first line is a private key's"
+            done.append((path, info, Gap(path, GapReason.SECRET, why)))
+        else:
+            done.append((path, info, packed(BLOB, data)))
+    return done
+
+
+def _bytes(path: str) -> bytes:
+    fd = os.open(path, _OPEN)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(0, "it became a special file")
+        data = os.read(fd, info.st_size + 1)
+        if len(data) == info.st_size:
+            return data
+        parts = [data]
+        while block := os.read(fd, 1 << 20):
+            parts.append(block)
+        return b"".join(parts)
+    finally:
+        os.close(fd)
+
+
+def _mode(st_mode: int) -> int:
+    if stat.S_ISLNK(st_mode):
+        return SYMLINK
+    return EXECUTABLE if st_mode & 0o100 else REGULAR
+
+
+# --------------------------------------------------------------------------- trees
+
+
+def root_tree(entries: Iterable[NewEntry], nested: Iterable[str], writer: PackWriter) -> str:
+    """Write the directories of a whole project; the id of the outermost."""
+    top: _Directory = {}
+    for entry in entries:
+        _place(top, entry.name, (b"%o" % entry.mode, entry.oid))
+    for path in nested:
+        _place(top, os.fsencode(path), (b"%o" % GITLINK, bytes.fromhex(NESTED_CONTENT)))
+    return _write(top, writer).hex()
+
+
+_Directory = dict[bytes, "tuple[bytes, bytes] | _Directory"]
+
+
+def _place(top: _Directory, name: bytes, what: tuple[bytes, bytes]) -> None:
+    *parents, last = name.split(b"/")
+    level = top
+    for part in parents:
+        below = level.get(part)
+        if not isinstance(below, dict):
+            below = level[part] = {}
+        level = below
+    level[last] = what
+
+
+def _write(directory: _Directory, writer: PackWriter) -> bytes:
+    lines = []
+    for name, what in directory.items():
+        if isinstance(what, dict):
+            lines.append((name + b"/", b"40000 %s\0%s" % (name, _write(what, writer))))
+        else:
+            lines.append((name, b"%s %s\0%s" % (what[0], name, what[1])))
+    lines.sort()
+    one = packed(TREE_OBJECT, b"".join(line for _, line in lines))
+    writer.add(one)
+    return one[0]
