@@ -261,3 +261,14 @@ def test_front_door_says_what_it_does_not_have() -> None:
     """A name that is not public raises AttributeError naming it."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         hermes_checkpoints.nonsense  # noqa: B018
+
+
+def test_every_package_of_the_tree_is_shipped() -> None:
+    """A wheel holds each directory of the package that has modules."""
+    text = (_ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = re.search(r"^packages = \[(.*?)\]", text, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    shipped = set(re.findall(r'"([\w.]+)"', listed[1]))
+    modules = (_ROOT / _PACKAGE).rglob("*.py")
+    found = {".".join(file.parent.relative_to(_ROOT).parts) for file in modules}
+    assert shipped == found | {f"{_PACKAGE}.integrations"}
