@@ -67,6 +67,7 @@ __all__ = [
     "sentence",
     "size",
     "status",
+    "usage",
     "when",
 ]
 
@@ -200,9 +201,32 @@ def listing(project: Project, checkpoints: Sequence[Checkpoint], words: Words = 
         (f"{words.verb} diff <N>", "preview changes since checkpoint N"),
         (f"{first} <N> <file>", "restore a single file from checkpoint N"),
     )
+    return "\n".join([*lines, "", _rows(rows)])
+
+
+def usage(words: Words = SLASH) -> str:
+    """Every command of `/rollback`, with what it does."""
+    name = words.restore
+    return _rows(
+        (
+            (words.log, "the numbered list of checkpoints"),
+            (f"{name} <N>", "restore to checkpoint N (keeps your hand-edits)"),
+            (f"{name} <N> --all", "full restore, overwriting your hand-edits too"),
+            (f"{name} <N> <path>...", "restore only these files, directories or patterns"),
+            (f"{name} <N> --files-only", "restore the files and leave the chat"),
+            (f"{name} <N> --chat-only", "drop the chat's turns and leave the files"),
+            (f"{name} <N> --busy-ok", "restore even while a tool is running here"),
+            (f"{words.verb} diff <N> [path]...", "what changed since checkpoint N"),
+            (f"{words.verb} plan <N> [path]...", "what a restore would do; changes nothing"),
+            (f"{words.verb} undo", "take back the last rollback; again walks further"),
+        )
+    )
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> str:
+    """Commands and what they do, in two columns."""
     width = max(len(command) for command, _ in rows) + 6
-    lines += ["", *(f"  {command:<{width}}{does}" for command, does in rows)]
-    return "\n".join(lines)
+    return "\n".join(f"  {command:<{width}}{does}" for command, does in rows)
 
 
 def checkpoint_line(checkpoint: Checkpoint) -> str:

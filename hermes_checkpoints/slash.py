@@ -138,7 +138,7 @@ class RollbackCommand:
 
     def _do(self, request: _Request, cwd: str, environment: str) -> Reply:
         if request.verb == "help":
-            return Reply(_usage(self._name), ok=True)
+            return Reply(render.usage(self._words), ok=True)
         if request.verb == "list":
             return self._list(cwd)
         if is_sandbox(environment):
@@ -393,19 +393,3 @@ def _shown(word: str) -> str:
 
 def _see(name: str) -> str:
     return f"`{name}` lists the checkpoints, `{name} help` the commands."
-
-
-def _usage(name: str) -> str:
-    rows = (
-        (f"{name}", "the numbered list of checkpoints"),
-        (f"{name} <N>", "restore to checkpoint N (keeps your hand-edits)"),
-        (f"{name} <N> --all", "full restore, overwriting your hand-edits too"),
-        (f"{name} <N> <path>...", "restore only these files, directories or patterns"),
-        (f"{name} <N> --files-only", "restore the files and leave the chat"),
-        (f"{name} <N> --chat-only", "drop the chat's turns and leave the files"),
-        (f"{name} <N> --busy-ok", "restore even while a tool is running here"),
-        (f"{name} diff <N> [path]...", "what changed since checkpoint N"),
-        (f"{name} plan <N> [path]...", "what a restore would do; changes nothing"),
-        (f"{name} undo", "take back the last rollback; again walks further"),
-    )
-    return "\n".join(f"  {command:<32}{does}" for command, does in rows)

@@ -21,15 +21,24 @@ __all__ = ["Place", "look_for", "place_of", "read_place", "write_place"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which directory something is: device, inode, and the id of its file system.
-
-    The id tells two drives apart that were mounted at one place with one device number; the
-    topmost directory of every ext4 volume has inode 2. 0 where the system does not say.
-    """
+    """Which directory something is: device, inode, and the id of its file system (0: not said)."""
 
     device: int
     inode: int
     volume: int = 0
+
+    def is_same(self, other: Place) -> bool:
+        """Whether two places are one directory.
+
+        The id of a file system, where there is one, says more than the device's number: it stays
+        when devices are numbered anew, and it tells two drives apart that were mounted at one
+        place with one number (the topmost directory of every ext4 volume has inode 2).
+        """
+        if self.inode != other.inode:
+            return False
+        if self.volume and other.volume:
+            return self.volume == other.volume
+        return self.device == other.device
 
 
 def place_of(directory: str | os.PathLike[str]) -> Place | None:
@@ -85,7 +94,7 @@ def _absent(root: str, known: Place | None) -> tuple[Presence, str]:
         return Presence.UNREACHABLE, "it is not there, and nothing proves that it was deleted"
     if now is None:
         return Presence.UNREACHABLE, "its parent directory is not there either"
-    if now != known:
+    if not now.is_same(known):
         return Presence.UNREACHABLE, "its parent is another directory than the one we knew"
     return Presence.ORPHAN, "it is gone, and its parent is the directory we knew"
 

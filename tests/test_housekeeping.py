@@ -172,6 +172,22 @@ def test_two_volumes_at_one_place_are_told_apart(tmp_path: Path) -> None:
     assert look_for(str(tmp_path / "w"), other)[0] is Presence.UNREACHABLE
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (Place(1, 2, 3), Place(1, 2, 3), True),
+        (Place(1, 2, 3), Place(9, 2, 3), True),
+        (Place(1, 2, 3), Place(1, 2, 9), False),
+        (Place(1, 2, 0), Place(1, 2, 3), True),
+        (Place(1, 2, 0), Place(9, 2, 0), False),
+        (Place(1, 2, 3), Place(1, 9, 3), False),
+    ],
+)
+def test_devices_may_be_numbered_anew(one: Place, other: Place, same: bool) -> None:
+    """After a reboot the file system's id and the inode still say which directory it is."""
+    assert one.is_same(other) is same
+
+
 # --------------------------------------------------------------------------- prune
 
 
