@@ -173,8 +173,20 @@ def test_classify_shows_effects(shell: Shell) -> None:
     assert found["destructive"] is True
     assert found["effects"][0]["path"] == str(shell.root / "build")
     assert shell.json("classify", "ls")["changes"] is False
-    assert shell("classify", "rm x") == 0
-    assert "rm x" in shell.out
+    assert shell("classify", "--", "rm", "-rf", "x") == 0
+    assert "rm -rf x" in shell.out
+
+
+def test_classify_knows_the_hosts_own_rules(shell: Shell) -> None:
+    """What `commands` says of a program is what the classifier sees."""
+    assert shell.json("classify", "frobnicate x")["destructive"] is True
+    config = shell.base.parent / "config.yaml"
+    trusted = "frobnicate: {rule: reads, trust: true}"
+    config.write_text(f"checkpoints: {{store: memory, commands: {{{trusted}}}}}\n")
+    assert shell.json("classify", "frobnicate x")["changes"] is False
+    config.write_text("checkpoints: {store: memory, commands: {frobnicate: [1]}}\n")
+    assert shell("classify", "frobnicate x") == 2
+    assert f"{config}: checkpoints.commands: 'frobnicate'" in shell.err
 
 
 def test_verify_finds_nothing_wrong_with_a_sound_store(worked: Shell) -> None:

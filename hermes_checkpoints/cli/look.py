@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from hermes_checkpoints import render
 from hermes_checkpoints.cli.context import Context
+from hermes_checkpoints.errors import ConfigError
 
 if TYPE_CHECKING:
     from hermes_checkpoints.cli.command import Commands
+    from hermes_checkpoints.config import Config
+    from hermes_checkpoints.shell import CommandRules
     from hermes_checkpoints.stores.base import Problem
 
 __all__ = ["register"]
@@ -18,7 +21,9 @@ __all__ = ["register"]
 def register(commands: Commands) -> None:
     """Add the commands of this module."""
     classifier = commands.add("classify", _classify, "what the classifier sees in a command")
-    classifier.add_argument("text", metavar="CMD", help="one command line, quoted as one word")
+    classifier.add_argument(
+        "words", nargs="+", metavar="CMD", help="a command line, best quoted as one word"
+    )
     classifier.add_argument("-C", dest="directory", metavar="DIR", help="where it would run")
 
     verifier = commands.add("verify", _verify, "is the store sound")
@@ -34,12 +39,25 @@ def register(commands: Commands) -> None:
 def _classify(context: Context) -> int:
     from hermes_checkpoints.shell import classify
 
-    command = context.args.text
-    found = classify(command, cwd=os.path.abspath(context.directory))
+    command = " ".join(context.args.words)
+    config = context.config
+    place = os.path.abspath(context.directory)
+    found = classify(command, place, rules=_host_rules(config), parser=config.parser)
     data = {"command": command, "destructive": found.destructive, "changes": found.changes}
     data |= {"certain": found.certain, "why": found.why, "effects": found.effects}
     context.out.result(render.effects(command, found), data)
     return 0
+
+
+def _host_rules(config: Config) -> CommandRules | None:
+    from hermes_checkpoints.shell import CommandRules
+
+    if not config.commands:
+        return None
+    try:
+        return CommandRules.from_mapping(config.commands)
+    except ValueError as error:
+        raise ConfigError(f"{config.source}: checkpoints.commands: {error}") from error
 
 
 def _verify(context: Context) -> int:
