@@ -341,18 +341,24 @@ _STEP_TITLES = {
 }
 
 
-def plan(it: Plan, words: Words = SLASH, typed: str = "") -> str:
-    """What a restore would do, each path with its reason. `typed` is the command that does it."""
+def plan(it: Plan, words: Words = SLASH, typed: str = "", *, most: int = 0) -> str:
+    """What a restore would do, each path with its reason. `typed` is the command that does it.
+
+    With `most`, no list is longer than that, and says where the rest can be read.
+    """
     lines = [f"Plan for checkpoint {_named(it.checkpoint)}"]
     if it.refusal:
         refusal = f"Would be refused: {_stopped(words.translated(it.refusal))}"
         return "\n".join([*lines, refusal, *_notes(it, words)])
     lines.append(_plan_counts(it))
     for kind, title in _STEP_TITLES.items():
-        lines += _section(title, [(s.path, s.why) for s in it.of(kind)])
-    lines += _section("Would make empty directories", [(p, "") for p in it.empty_dirs])
-    lines += _section("Can't be restored", [(g.path, _gap_reason(g)) for g in it.unrestorable])
+        lines += _section(title, [(s.path, s.why) for s in it.of(kind)], most)
+    lines += _section("Would make empty directories", [(p, "") for p in it.empty_dirs], most)
+    gaps = [(g.path, _gap_reason(g)) for g in it.unrestorable]
+    lines += _section("Can't be restored", gaps, most)
     lines += _notes(it, words)
+    if most and any(len(it.of(kind)) > most for kind in _STEP_TITLES):
+        lines += ["", f"All of it: {words.upkeep} plan {it.checkpoint.short_id}"]
     command = typed or f"{words.restore} {it.checkpoint.short_id}"
     if it.writes or it.deletes or it.empty_dirs:
         lines += ["", f"Nothing has been changed. To do it: {command}"]
@@ -377,16 +383,15 @@ def _named(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.id[:8]}: {safe(checkpoint.reason)}"
 
 
-def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+def _section(title: str, rows: Sequence[tuple[str, str]], most: int = 0) -> list[str]:
     if not rows:
         return []
-    shown = [(safe(path), safe(why)) for path, why in rows]
+    shown = [(safe(path), safe(why)) for path, why in (rows[:most] if most else rows)]
     width = min(max(len(path) for path, _ in shown), 48)
-    return [
-        "",
-        f"{title} ({len(rows):,}):",
-        *(f"  {path:<{width}}  {why}".rstrip() for path, why in shown),
-    ]
+    lines = [f"  {path:<{width}}  {why}".rstrip() for path, why in shown]
+    if len(shown) < len(rows):
+        lines.append(f"  … and {len(rows) - len(shown):,} more")
+    return ["", f"{title} ({len(rows):,}):", *lines]
 
 
 def _notes(it: Plan | Report, words: Words) -> list[str]:
@@ -401,16 +406,19 @@ def note(text: str, words: Words = SLASH) -> str:
 # --------------------------------------------------------------------------- report
 
 
-def report(it: Report, words: Words = SLASH) -> str:
-    """What a restore or undo did: the upshot, then a list for each fate of a path."""
+def report(it: Report, words: Words = SLASH, *, most: int = 0) -> str:
+    """What a restore or undo did: the upshot, then a list for each fate of a path.
+
+    With `most`, no list of what went well is longer than that; failures are always named.
+    """
     lines = [_headline(it), _upshot(it, words)]
     if it.kept:
         lines.append(f"↷ Kept your hand-edits: {names((s.path for s in it.kept), 20)}")
         if it.action != "undo":
             lines.append(f"Use {words.restore} <N> --all to restore those too.")
-    lines += _section("Restored", [(p, "") for p in it.restored])
-    lines += _section("Deleted", [(p, "") for p in it.deleted])
-    lines += _section("Kept as yours", [(s.path, s.why) for s in it.kept])
+    lines += _section("Restored", [(p, "") for p in it.restored], most)
+    lines += _section("Deleted", [(p, "") for p in it.deleted], most)
+    lines += _section("Kept as yours", [(s.path, s.why) for s in it.kept], most)
     lines += _section("Not restorable", [(g.path, _gap_reason(g)) for g in it.unrestorable])
     lines += _section("Failed", list(it.failed))
     lines += _section("Moved aside", [(old, f"is now {new}") for old, new in it.aside])

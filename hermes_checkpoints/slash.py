@@ -41,6 +41,9 @@ _log = logging.getLogger("hermes_checkpoints")
 DIFF_LINES = 200
 """Lines of a patch that fit into a chat."""
 
+LISTED = 100
+"""Paths of one list that fit into a chat."""
+
 _VERBS = ("list", "diff", "plan", "undo", "help")
 _OPTIONS = {
     "--all": "restore your hand-edits too",
@@ -187,7 +190,7 @@ class RollbackCommand:
         )
         typed = shlex.join([*request.paths, *(["--all"] if everything else [])])
         command = f"{self._name} {checkpoint.short_id} {typed}".rstrip()
-        return Reply(render.plan(plan, self._words, command), ok=not plan.refusal)
+        return Reply(render.plan(plan, self._words, command, most=LISTED), ok=not plan.refusal)
 
     def _restore(self, request: _Request, cwd: str) -> Reply:
         checkpoint = self._manager.find(cwd, request.which)
@@ -213,7 +216,7 @@ class RollbackCommand:
         return self._reported(self._manager.undo(cwd, busy_ok=busy_ok))
 
     def _reported(self, report: Report) -> Reply:
-        text = render.report(report, self._words)
+        text = render.report(report, self._words, most=LISTED)
         return Reply(text, report.ok, report, report.drop_turns)
 
     # ------------------------------------------------------------------ small parts

@@ -276,6 +276,22 @@ def test_a_rollback_that_changed_nothing_says_so() -> None:
     assert "undo" not in text
 
 
+def test_long_lists_are_cut_for_a_chat_but_failures_are_not() -> None:
+    """The rest is counted, and a plan names the command that lists all of it."""
+    many = tuple(f"f{n}" for n in range(9))
+    report = Report(
+        False, "restore", PROJECT, checkpoint(), restored=many, failed=tuple((p, "x") for p in many)
+    )
+    text = render.report(report, most=3)
+    assert "Restored (9):\n  f0\n  f1\n  f2\n  … and 6 more" in text
+    assert text.count("  x") == 9
+    steps = tuple(step(StepKind.WRITE, p) for p in many)
+    planned = render.plan(Plan(PROJECT, checkpoint(), True, steps=steps), most=3)
+    assert "… and 6 more" in planned
+    assert "All of it: hermes checkpoints plan a1b2c3d" in planned
+    assert "more" not in render.plan(Plan(PROJECT, checkpoint(), True, steps=steps))
+
+
 def test_an_undo_names_itself() -> None:
     """The headline of an undo is its own, in full and in part."""
     done = render.report(Report(True, "undo", PROJECT, restored=("a",)))
