@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+MAX_PATH = 4096  # what no system takes is no path; also bounds `cd a; cd a; …`
 UNKNOWN = "\0"
 STAR, QUERY, SET = "\1", "\2", "\3"
 GUESS = "\x08"
@@ -56,6 +57,8 @@ def resolve(argument: str, place: str | None) -> tuple[str | None, bool]:
         if argument.lstrip(GUESS).startswith(UNKNOWN) or not argument:
             return None, False
         argument = argument.translate(_TO_PATTERN)
+    if len(argument) + len(place or "") > MAX_PATH:
+        return None, False
     if place is not None and _DRIVE.match(place):
         return ntpath.normpath(ntpath.join(place, argument)), certain
     if argument.startswith("/"):

@@ -36,6 +36,7 @@ def push_directory(call: Call) -> None:
     before = state.places
     if operands:
         state.stack.append(before)
+        del state.stack[:-64]
         state.places = call.walk.moved(operands[0])
     elif state.stack:
         state.places = state.stack.pop()
@@ -76,7 +77,7 @@ def alias(call: Call) -> None:
     for arg in call.args:
         name, equals, text = arg.partition("=")
         if equals:
-            call.walk.state.aliases[name] = source(text)
+            call.walk.define(call.walk.state.aliases, name, source(text))
 
 
 def unalias(call: Call) -> None:
@@ -93,20 +94,25 @@ def export(call: Call) -> None:
         if match:
             value = source(match[3])
             old = variables.get(match[1], UNKNOWN)
-            variables[match[1]] = (
-                (old + value if isinstance(old, str) else UNKNOWN) if match[2] else value
-            )
+            if match[2]:
+                value = old + value if isinstance(old, str) else UNKNOWN
+            call.walk.state.assign(match[1], value)
 
 
 def unset(call: Call) -> None:
     """`unset NAME…`."""
     for arg in call.args:
-        call.walk.state.variables[arg] = ""
+        call.walk.state.assign(arg, "")
         call.walk.state.functions.pop(arg, None)
 
 
 def set_options(call: Call) -> None:
-    """`set -- WORD…`: positional parameters."""
+    """`set -e` ends the script at a failure; `set -- WORD…` sets positional parameters."""
+    for arg in call.args:
+        if arg == "--":
+            break
+        if re.fullmatch(r"[-+][a-z]*e[a-z]*|errexit", arg):
+            call.walk.state.strict = arg[0] != "+"
     if "--" in call.args:
         call.walk.set_positional(call.args[call.args.index("--") + 1 :])
 
@@ -123,13 +129,13 @@ def read_names(call: Call) -> None:
     """`read NAME…`, `mapfile NAME`, `getopts …`: variables whose value is not known."""
     for arg in call.args:
         if arg.isidentifier():
-            call.walk.state.variables[arg] = UNKNOWN
+            call.walk.state.assign(arg, UNKNOWN)
 
 
 def print_formatted(call: Call) -> None:
     """`printf`: only `-v NAME` has an effect here."""
     if call.args[:1] == ["-v"] and len(call.args) > 2:
-        call.walk.state.variables[call.args[1]] = formatted(call.args[2:])
+        call.walk.state.assign(call.args[1], formatted(call.args[2:]))
 
 
 def nothing(call: Call) -> None:

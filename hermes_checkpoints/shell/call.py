@@ -22,6 +22,9 @@ SINKS = frozenset(
 _SINK_PARENTS = ("/dev/fd/", "/dev/pts/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/")
 
 
+MAX_CODE = 1 << 15  # characters of inline code that are read; the patterns are not all linear
+
+
 def is_sink(target: str) -> bool:
     """Whether writing there changes no file."""
     return target in SINKS or target.startswith(_SINK_PARENTS)

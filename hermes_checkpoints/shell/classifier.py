@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 
 from .effects import Effect, Effects, Kind
@@ -11,6 +12,7 @@ from .script import MAX_LENGTH, parse
 from .syntax import Opaque
 from .walk import Walk
 
+_UNSENDABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")  # no bytes stand for these
 PARSERS = ("auto", "reader")
 _PHRASES = {
     Kind.DELETE: "deletes",
@@ -54,8 +56,8 @@ def _normal(place: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _classify(text: str, cwd: str, home: str, rules: CommandRules | None, parser: str) -> Effects:
-    if "\0" in text:
-        return _opaque("it contains a NUL character")
+    if _UNSENDABLE.search(text):
+        return _opaque("it contains characters no shell can be given")
     if len(text) > MAX_LENGTH:
         return _opaque("it is too long to read")
     walk = Walk(cwd, home, Rules(rules), lambda nested: parse(nested, parser))
@@ -76,14 +78,21 @@ def _opaque(why: str) -> Effects:
     return Effects((effect,), f"The text may change any file: {why}.")
 
 
+def _shown(text: str) -> str:
+    """A text fit for one line of any terminal."""
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return printable if len(printable) <= 100 else printable[:99] + "…"
+
+
 def _why(effects: tuple[Effect, ...], walk: Walk) -> str:
     if walk.trouble:
-        return f"The text may change any file: {walk.trouble}."
+        return f"The text may change any file: {_shown(walk.trouble)}."
     if not effects:
-        named = ", ".join(list(walk.programs)[:4])
+        named = _shown(", ".join(list(walk.programs)[:4]))
         return f"Nothing in it changes files ({named})." if named else "There is nothing to run."
     first = next((effect for effect in effects if effect.kind is not Kind.CREATE), effects[0])
     doubt = "" if first.certain or first.kind is Kind.UNKNOWN else "probably "
-    sentence = f"{first.evidence[0]} {doubt}{_PHRASES[first.kind]} {first.path or 'files unknown'}"
+    path = _shown(first.path) if first.path else "files it does not name"
+    sentence = f"{_shown(first.evidence[0])} {doubt}{_PHRASES[first.kind]} {path}"
     more = len(effects) - 1
     return sentence + (f", and {more} more effect{'s' if more > 1 else ''}." if more else ".")

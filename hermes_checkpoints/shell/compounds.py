@@ -59,7 +59,7 @@ def available() -> bool:
 
 def sound(text: str) -> bool:
     """Whether `text` is a compound command within what bashlex reads soundly."""
-    if not _CONTROL.search(text):
+    if not _CONTROL.search(text.strip()):
         return False
     if len(text) > MAX_LENGTH or text.count("(") > MAX_PARENTHESES or _UNSOUND.search(text):
         return False

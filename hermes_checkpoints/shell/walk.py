@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
+from typing import TypeVar
 
 from . import builtin
 from .apply import apply, looks_like_path
@@ -31,10 +32,11 @@ from .syntax import (
     Step,
     Word,
 )
-from .words import Budget, Expander, State, Value
+from .words import MAX_PLACES, Budget, Expander, State, Value
 
 MAX_DEPTH = 40
 MAX_UNROLLED = 32
+MAX_DEFINITIONS = 256
 MAX_EFFECTS = 20_000
 _DESCRIPTOR = re.compile(r"-|\d+-?")
 _BIN = re.compile(
@@ -54,6 +56,9 @@ _LISTERS = {  # programs that list files, and the flags or verbs without which t
     "ag": frozenset(("-l", "--files-with-matches")),
 }
 _EXITS = frozenset(("exit", "return", "break", "continue", "exec"))
+
+
+Definition = TypeVar("Definition")
 
 
 class Walk:
@@ -103,21 +108,39 @@ class Walk:
     # -- scripts and nodes
 
     def script(self, steps: Script) -> None:
-        before = ""
+        """Run steps, list by list.
+
+        Within a list `a && b || c` a `cd` is taken to have worked, for else the list had gone
+        another way; after it, it may as well have failed, unless failure ends the script.
+        """
+        state = self.state
+        start, before, guarded = state.places, "", False
         for step in steps:
-            if before == "||" or step.op == "&":
-                self._aside(step, merge=before == "||" and step.op != "&")
+            if step.op == "&":
+                self.subshell((Step(step.node),))
+            elif before == "||":
+                guarded = self.otherwise(step.node, start) or guarded
             else:
                 self.node(step.node)
             before = step.op
+            if step.op in ("&&", "||"):
+                continue
+            state = self.state
+            if state.places != start and not guarded and not state.strict:
+                state.places = tuple(dict.fromkeys(state.places + start))[:MAX_PLACES]
+            start, guarded = state.places, False
 
-    def _aside(self, step: Step, *, merge: bool) -> None:
-        """A step that may not run here (after `||`), or runs in another process (`&`)."""
-        saved = self.state.copy()
-        self.node(step.node)
-        if merge and not _exits(step.node):
-            saved.merge(self.state)
-        self.state = saved
+    def otherwise(self, node: Node, start: tuple[str | None, ...]) -> bool:
+        """Run what follows `||`, where nothing was moved; whether it ends the script."""
+        succeeded = self.state
+        self.state = succeeded.copy()
+        self.state.places = start
+        self.node(node)
+        failed, self.state = self.state, succeeded
+        if _exits(node):
+            return True
+        succeeded.merge(failed)
+        return False
 
     def node(self, node: Node) -> None:
         if self.depth >= MAX_DEPTH or not self.budget.spend("commands"):
@@ -211,7 +234,7 @@ class Walk:
         if kind in ("subshell", "coproc"):
             self.subshell(node.bodies[0])
         elif kind == "function":
-            self.state.functions[node.name] = node.bodies[0]
+            self.define(self.state.functions, node.name, node.bodies[0])
         elif kind in ("if", "case"):
             self.branches(node)
         elif kind in ("for", "select"):
@@ -222,6 +245,13 @@ class Walk:
             for body in node.bodies:
                 self.script(body)
         self.stdin = stdin
+
+    def define(self, names: dict[str, Definition], name: str, body: Definition) -> None:
+        """Define a function or an alias; too many to follow may hide anything."""
+        if len(names) < MAX_DEFINITIONS or name in names:
+            names[name] = body
+        else:
+            self.unknown((name,))
 
     def branches(self, node: Compound) -> None:
         """Each branch from the same state; afterwards any of them may have run."""
@@ -262,18 +292,18 @@ class Walk:
         )
         if unroll:
             for item in items:
-                self.state.variables[node.name] = item
+                self.state.assign(node.name, item)
                 self.script(body)
         elif items or not node.name:
             if node.name:
-                self.state.variables[node.name] = UNKNOWN
+                self.state.assign(node.name, UNKNOWN)
             self.repeat((body,))
 
     def repeat(self, bodies: tuple[Script, ...]) -> None:
         """A loop body that runs any number of times: what it assigns is unknown, also within."""
         before = self.state.copy()
         for name in _assigned(bodies):
-            self.state.variables[name] = UNKNOWN
+            self.state.assign(name, UNKNOWN)
         for body in bodies:
             self.script(body)
         self.state.merge(before)
@@ -312,9 +342,8 @@ class Walk:
             items = tuple(self.expander.arguments(value, self.state))
             old: Value = variables.get(name, ())
             if assignment.append:
-                variables[name] = (*old, *items) if isinstance(old, tuple) else UNKNOWN
-            else:
-                variables[name] = items
+                items = (*old, *items) if isinstance(old, tuple) else (UNKNOWN,)
+            self.state.assign(name, items)
             return
         text = self.expander.assigned(value, self.state)
         if assignment.append:
@@ -322,7 +351,7 @@ class Walk:
             text = old + text if isinstance(old, str) else UNKNOWN
         if any(part.kind == "arithmetic" for part in value.parts) and len(value.parts) > 1:
             text = UNKNOWN  # an element of an array
-        variables[name] = text if len(text) <= 1 << 16 else UNKNOWN
+        self.state.assign(name, text if len(text) <= 1 << 16 else UNKNOWN)
 
     def redirects(self, redirects: tuple[Redirect, ...]) -> str | None:
         """Report what redirections write; the text they feed to standard input, if any."""
@@ -364,10 +393,10 @@ class Walk:
 
     def run(self, args: list[str], stdin: str | None = None) -> None:
         """Run one program with its arguments."""
-        while args and not args[0]:
-            args = args[1:]
-        if not args:
+        first = next((at for at, arg in enumerate(args) if arg), None)
+        if first is None:
             return
+        args = args[first:] if first else args
         if self.depth >= MAX_DEPTH or not self.budget.spend("commands"):
             self.unknown(("…",))
             return

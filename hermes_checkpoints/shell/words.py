@@ -18,6 +18,9 @@ from .syntax import Part, Script, Unreadable, Word
 
 MAX_BRACES = 512
 _GROUPS_TRIED = 64  # per word; each try is a scan of the rest
+_MAX_BRACED = 4096  # characters of a word with braces
+MAX_PLACES = 4
+MAX_VARIABLES = 512  # more are not kept, which makes them unknown; states are copied often
 _OPEN, _COMMA, _CLOSE, _SPLIT = "\4", "\5", "\6", "\7"
 _ACTIVE = str.maketrans(
     {"*": STAR, "?": QUERY, "[": SET, "{": _OPEN, ",": _COMMA, "}": _CLOSE}
@@ -42,15 +45,16 @@ Value = str | tuple[str, ...]
 class Budget:
     """What one classification may still spend; at zero, doubt takes over."""
 
-    characters: int = 1 << 20
+    characters: int = 1 << 18
     braces: int = MAX_BRACES
     iterations: int = 256
     calls: int = 256
-    commands: int = 60_000
+    commands: int = 20_000
 
     def spend(self, what: str, amount: int = 1) -> bool:
         left: int = getattr(self, what) - amount
         if left < 0:
+            setattr(self, what, 0)
             return False
         setattr(self, what, left)
         return True
@@ -61,6 +65,7 @@ class State:
     """What a shell process carries from one command to the next.
 
     `places` are the directories it may be in: one when that is certain, None in it when unknown.
+    `strict` says that a command that fails ends the script (`set -e`).
     """
 
     places: tuple[str | None, ...]
@@ -70,6 +75,7 @@ class State:
     stack: list[tuple[str | None, ...]] = field(default_factory=list)
     functions: dict[str, Script] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    strict: bool = False
 
     def copy(self) -> State:
         return State(
@@ -80,14 +86,21 @@ class State:
             list(self.stack),
             dict(self.functions),
             dict(self.aliases),
+            self.strict,
         )
+
+    def assign(self, name: str, value: Value) -> None:
+        """Set a variable, unless there are too many."""
+        if len(self.variables) < MAX_VARIABLES or name in self.variables:
+            self.variables[name] = value
 
     def merge(self, other: State) -> None:
         """Become the state that holds if either this one or the other does."""
-        self.places = tuple(dict.fromkeys(self.places + other.places))[:4]
+        self.places = tuple(dict.fromkeys(self.places + other.places))[:MAX_PLACES]
         for name in self.variables.keys() | other.variables.keys():
             if self.variables.get(name) != other.variables.get(name):
                 self.variables[name] = UNKNOWN
+        self.strict = self.strict and other.strict
         self.functions = other.functions | self.functions
         self.aliases = other.aliases | self.aliases
         if self.stack != other.stack:
@@ -136,8 +149,12 @@ class Expander:
 
     def fields(self, word: Word, state: State) -> list[str]:
         """The arguments one word becomes."""
+        if self.budget.characters <= 0:
+            return [UNKNOWN]
         text = self._marked(word, state)
         if not self.budget.spend("characters", len(text)):
+            return [UNKNOWN]
+        if _OPEN in text and len(text) > _MAX_BRACED:
             return [UNKNOWN]
         braced = self._braces(text) if _OPEN in text else [text]
         found: list[str] = []
@@ -151,6 +168,8 @@ class Expander:
 
     def single(self, word: Word, state: State) -> str:
         """The word as one text: assignments and redirection targets are not split."""
+        if self.budget.characters <= 0:
+            return UNKNOWN
         text = self._marked(word, state).translate(_LITERAL)
         if not self.budget.spend("characters", len(text)):
             return UNKNOWN
@@ -221,7 +240,8 @@ class Expander:
         if op.endswith("+"):
             return self._default(None, word, state)
         if op.startswith(("%", "#")):
-            return _trim(value, op, word)
+            cost = len(value) * len(value) // 8  # every cut is tried against the pattern
+            return _trim(value, op, word) if self.budget.spend("characters", cost) else None
         return value
 
     def _default(self, value: str | None, word: str, state: State) -> str | None:
@@ -269,7 +289,7 @@ def _positional(value: Value | None, name: str) -> Value | None:
 
 def _trim(value: str, op: str, pattern: str) -> str | None:
     """`${V%pattern}` and its three relatives, for plain patterns."""
-    if re.search(r"[$`'\"\\\x00-\x08]", pattern) or len(value) > 4096:
+    if re.search(r"[$`'\"\\\x00-\x08]", pattern) or len(value) > 1024:
         return None
     matches = re.compile(fnmatch.translate(pattern)).match
     if op[0] == "%":

@@ -6,7 +6,7 @@ import re
 
 from ..apply import looks_like_path
 from ..arguments import UNKNOWN, is_literal
-from ..call import Call
+from ..call import MAX_CODE, Call
 from ..effects import Kind
 
 _SED_WRITE = re.compile(r"(?:^|[;{}\n/0-9$,!]|(?<=\s))\s*[wW]\s+([^\n;}]+)")
@@ -14,7 +14,7 @@ _SED_SUBSTITUTE = re.compile(
     r"s([^\\\n\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([gpiIMm0-9e]*)(?:w\s*([^\n]+))?", re.S
 )
 _AWK_OUTPUT = re.compile(
-    r"\b(?:print|printf)\b[^;}\n|]*?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.)*\"|[\w$]+)([^;}\n]*)"
+    r"\b(?:print|printf)\b[^;}\n|]{0,500}?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.)*\"|[\w$]+)([^;}\n]*)"
 )
 _AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _AWK_SYSTEM = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"\s*\)')
@@ -63,6 +63,9 @@ def sed(call: Call) -> None:
 
 
 def _sed_script(call: Call, script: str) -> None:
+    if len(script) > MAX_CODE:
+        call.unknown("a long script")
+        return
     if UNKNOWN in script:
         return  # a part of a pattern, as a rule; the program text itself comes from a variable
     bare = _SED_SUBSTITUTE.sub(" ; ", script)
@@ -95,6 +98,9 @@ def awk(call: Call) -> None:
 
 
 def _awk_program(call: Call, program: str) -> None:
+    if len(program) > MAX_CODE:
+        call.unknown("a long program")
+        return
     program = re.sub(r"(?m)#[^\n\"]*$", "", program)
     for match in _AWK_OUTPUT.finditer(program):
         target, rest = match[1], match[2].strip()

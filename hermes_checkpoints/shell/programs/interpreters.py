@@ -6,7 +6,7 @@ import re
 
 from ..apply import looks_like_path
 from ..arguments import STAR, UNKNOWN, source, words
-from ..call import Call
+from ..call import MAX_CODE, Call
 from ..effects import Kind
 
 _WRITES = re.compile(
@@ -264,7 +264,7 @@ _MODULE_PROGRAMS = {"nose2": "pytest", "pip._internal": "pip", "IPython": "ipyth
 
 def scan(call: Call, language: str, text: str) -> None:
     """Report what a piece of code writes, as far as its text tells."""
-    if text == UNKNOWN:
+    if text == UNKNOWN or len(text) > MAX_CODE:
         call.unknown("code")
         return
     if language == "python":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..arguments import UNKNOWN, words
-from ..call import Call
+from ..call import MAX_CODE, Call
 from ..effects import Kind
 
 _SQL_READS = re.compile(
@@ -45,11 +45,16 @@ def sqlite(call: Call) -> None:
     if not statements and call.stdin is not None:
         statements = [call.stdin]
     text = "\n".join(statements)
+    if len(text) > MAX_CODE:
+        call.effect(Kind.WRITE, database, certain=False)
+        return
     for match in re.finditer(r"(?m)^\s*\.(?:output|once|save|backup)\s+(\S+)", text):
         call.effect(Kind.WRITE, match[1].strip("'\""), certain=False)
-    if not statements or (_SQL_READS.match(text) and not _SQL_WRITES.search(text)):
+    if not statements or database == ":memory:":
         return
-    if database != ":memory:":
+    if _SQL_READS.match(text) and not _SQL_WRITES.search(text):
+        call.effect(Kind.CREATE, database)  # opening a database that is not there makes one
+    else:
         call.effect(Kind.WRITE, database, certain=UNKNOWN not in text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..arguments import STAR, UNKNOWN, source, words
-from ..call import Call
+from ..call import MAX_CODE, Call
 from ..effects import Kind
 
 _CMDLETS = {
@@ -125,6 +125,9 @@ def _statements(call: Call, text: str) -> None:
     words: list[str] = []
     redirect = ""
     piped = False
+    if len(text) > MAX_CODE:
+        call.unknown("a long script")
+        return
     if _CODE.search(text):
         call.unknown("code that runs code")
     for match in _PIECE.finditer(text):

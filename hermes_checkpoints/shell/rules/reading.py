@@ -109,10 +109,12 @@ ansible-vault>encrypt ansible-vault>decrypt ansible-vault>edit ansible-vault>rek
 ansible-vault>create = write all; write --output; takes --vault-password-file --vault-id
 ansible-galaxy = ?write -p|cwd; sub
 ansible-galaxy>list ansible-galaxy>search ansible-galaxy>info = reads
-heroku flyctl fly vercel netlify railway render doctl linode-cli hcloud scw oci ibmcloud = reads
-firebase supabase amplify now surge = sub; reads
+heroku = sub; reads
+flyctl fly netlify railway render doctl linode-cli hcloud scw oci ibmcloud = reads
+firebase supabase amplify vercel now surge = sub; reads
 firebase>init supabase>init amplify>init vercel>pull supabase>gen = ?write cwd
-az bq stripe twilio slack-cli jira linear op lpass bw vault waypoint = reads; write --output-file
+op = sub; reads
+az bq stripe twilio slack-cli jira linear lpass bw vault waypoint = reads; write --output-file
 boundary = reads; write --output-file
 op>read = write -o --out-file
 op>inject = write -o --out-file

@@ -26,7 +26,6 @@ jj = sub; ?git-worktree cwd; cwd -R --repository; takes -r --revision -m --messa
 jj>log jj>st jj>status jj>diff jj>show jj>op jj>describe jj>desc jj>bookmark jj>b jj>branch = reads
 jj>config jj>evolog jj>obslog jj>file jj>help jj>interdiff jj>root jj>tag jj>version = reads
 jj>metaedit = reads
-jj>file>untrack = reads
 bzr fossil darcs pijul cvs p4 sl = sub; ?git-worktree cwd
 sl>status sl>log sl>diff sl>show bzr>status bzr>log bzr>diff fossil>status fossil>timeline = reads
 fossil>diff p4>info p4>opened p4>changes p4>files = reads

@@ -1,0 +1,94 @@
+"""The rules as data, and what a host may add to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from hermes_checkpoints.shell import CommandRules, Kind, classify
+from hermes_checkpoints.shell.programs import handler
+from hermes_checkpoints.shell.rules import builtin_entries, parse_rule
+
+
+def test_every_entry_is_a_rule() -> None:
+    """Every entry of the tables parses, and the code it refers to exists."""
+    for name, text in builtin_entries().items():
+        rule = parse_rule(text)
+        if rule.handler:
+            assert callable(handler(rule.handler)), name
+        if rule.same_as:
+            assert rule.same_as in builtin_entries(), name
+
+
+def test_subcommands_belong_to_a_program() -> None:
+    """The entry `program subcommand` has an entry for its program that looks for it."""
+    for name in builtin_entries():
+        program, _, subcommand = name.rpartition(" ")
+        if program:
+            assert parse_rule(builtin_entries()[program]).subcommands, (program, subcommand)
+
+
+def test_an_added_rule_makes_a_program_stricter() -> None:
+    """Without `trust` a host's rule is held beside the library's own."""
+    rules = CommandRules.from_mapping({"cat": "write last", "git fetch": "delete cwd"})
+    assert classify("cat a b", "/w", rules=rules).effects[0].path == "/w/b"
+    assert classify("git fetch", "/w", rules=rules).destructive
+    assert not classify("git fetch", "/w").destructive
+
+
+def test_an_added_rule_does_not_clear_an_unknown_program() -> None:
+    """An unknown program with an untrusted rule may still change anything."""
+    rules = CommandRules.from_mapping({"frob": "create all"})
+    assert classify("frob x", "/w", rules=rules).destructive
+
+
+def test_a_trusted_rule_replaces() -> None:
+    """With `trust: true` the host's rule is the whole truth."""
+    rules = CommandRules.from_mapping({"frob": {"rule": "reads", "trust": True}})
+    assert not classify("frob x", "/w", rules=rules).changes
+    assert classify("frob x", "/w").destructive
+
+
+def test_a_trusted_wrapper() -> None:
+    """A host's own wrapper can be taught, and what it wraps is seen."""
+    rules = CommandRules.from_mapping(
+        {"rtx-run": {"rule": "style first; takes -e; runs 1-", "trust": True}}
+    )
+    assert not classify("rtx-run -e x ls", "/w", rules=rules).destructive
+    (effect,) = classify("rtx-run -e x rm a", "/w", rules=rules).effects
+    assert (effect.kind, effect.path) == (Kind.DELETE, "/w/a")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "word"),
+    [
+        ({"frob": "reads"}, "trust"),
+        ({"frob": ""}, "trust"),
+        ({"frob": "eats all"}, "eats"),
+        ({"frob": "write somewhere"}, "somewhere"),
+        ({"frob": "write"}, "place"),
+        ({"frob": 3}, "rule"),
+        ({"frob": {"rule": "write all", "trusted": True}}, "trusted"),
+        ({"frob": {"rule": "write all", "trust": "yes"}}, "trust"),
+        ({"frob": {"rule": "by git.git", "trust": True}}, "by"),
+        ({"frob": "as nothing-known"}, "nothing-known"),
+        ({"frob": "takes"}, "options"),
+        ({"frob": "runs x"}, "runs"),
+        ({" ": "write all"}, "name"),
+    ],
+)
+def test_a_wrong_rule_is_refused(mapping: dict[str, object], word: str) -> None:
+    """A rule that cannot be read, or that would hide effects untrusted, is refused by name."""
+    with pytest.raises(ValueError, match=word):
+        CommandRules.from_mapping(mapping)
+
+
+def test_effects_become_json() -> None:
+    """An answer is plain data: `dataclasses.asdict` makes it JSON."""
+    data = json.loads(json.dumps(dataclasses.asdict(classify("cd a && rm -rf b", "/w"))))
+    assert data["effects"] == [
+        {"kind": "delete", "path": "/w/a/b", "certain": True, "evidence": ["rm", "b"]}
+    ]
+    assert data["why"] == "rm deletes /w/a/b."
