@@ -241,12 +241,15 @@ class _Run:
             raise OSError(errno.EAGAIN, "it was changed while the rollback ran")
         directory = move.path.rpartition("/")[0]
         self.done.made += worktree.make_directory(self._root, directory)
-        if worktree.is_directory(self._root, move.path) and not worktree.prune_directory(
-            self._root, move.path
-        ):
+        if not self._prune(move.path):
             raise OSError(errno.ENOTEMPTY, "a directory with files is in the way")
         worktree.rename(self._root, spare, move.path)
         del self._staged[move.path]
+
+    def _prune(self, path: str) -> bool:
+        """Remove a directory of nothing but directories; whether none is left there."""
+        self.done.removed += worktree.prune_directory(self._root, path)
+        return not worktree.is_directory(self._root, path)
 
     def _permit(self, move: Move) -> None:
         if move.new is None or move.new.is_link or move.permissions is None:
@@ -258,19 +261,24 @@ class _Run:
 
     def _aside(self, old: str, new: str) -> None:
         with self._reporting(old):
+            there = worktree.exists(self._root, old)
             if worktree.exists(self._root, new):
+                if there and self._task.action != RESTORE:
+                    raise OSError(errno.EEXIST, f"its old place {new} is taken, so it stays")
                 self.done.asides.append((old, new))  # done by the run that was interrupted
                 return
-            if worktree.is_directory(self._root, old) and worktree.prune_directory(self._root, old):
+            if worktree.is_directory(self._root, old) and self._prune(old):
                 return
             if old in self._coming and same(self._present(old), self._coming[old]):
                 return  # nothing was in the way, and the file is in its place already
-            if worktree.exists(self._root, old):
+            if there:
                 self._step(f"aside {old}")
                 worktree.rename(self._root, old, new)
                 self.done.asides.append((old, new))
 
     def _make(self, directory: str) -> None:
+        if any(path.startswith(directory + "/") for path in self._failed):
+            return  # it was to hold that file, whose failure tells enough
         with self._reporting(directory):
             if not worktree.is_directory(self._root, directory):
                 self._step(f"directory {directory}")
@@ -300,7 +308,13 @@ class _Run:
             if error.errno in _FULL:
                 raise _NoSpace(f"the disk is full ({path})") from error
             self._failed.add(path)
-            self.done.failed.append((path, error.strerror or str(error)))
+            self.done.failed.append((path, _why(error)))
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENOTDIR:
+        return "a file or a link is where a directory should be"
+    return error.strerror or str(error)
 
 
 def _path(move: Move) -> str:

@@ -58,6 +58,10 @@ class Book:
     def journal_file(self) -> Path:
         return self.directory / "journal.json"
 
+    @property
+    def groups_file(self) -> Path:
+        return self.directory / "groups.jsonl"
+
     def remove(self) -> None:
         """Delete all records of the project."""
         shutil.rmtree(self.directory, ignore_errors=True)

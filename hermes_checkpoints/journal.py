@@ -15,6 +15,7 @@ from typing import Any
 
 from hermes_checkpoints.applier import Move, Task
 from hermes_checkpoints.errors import CheckpointError
+from hermes_checkpoints.lines import append_line, read_lines
 from hermes_checkpoints.records import FileState
 from hermes_checkpoints.sessions import Owner, write_private
 
@@ -85,7 +86,7 @@ class Rollbacks:
     def done(self) -> list[Task]:
         """All of them, oldest first. A damaged line is passed over."""
         found: dict[str, Task] = {}
-        for record in self._records():
+        for record in read_lines(self._file):
             try:
                 if "undone" in record:
                     found.pop(record["undone"], None)
@@ -98,37 +99,15 @@ class Rollbacks:
 
     def add(self, task: Task) -> None:
         """Record a task that was done; the same one again replaces it."""
-        self._append({"task": _dump(task)})
+        append_line(self._file, {"task": _dump(task)})
 
     def undone(self, task_id: str) -> None:
         """Record that a task was taken back."""
-        self._append({"undone": task_id})
+        append_line(self._file, {"undone": task_id})
 
     def rewrite(self, keep: Iterable[Task]) -> None:
         """Replace all records, for compaction. The caller holds the project's lock."""
         write_private(self._file, "".join(json.dumps({"task": _dump(t)}) + "\n" for t in keep))
-
-    def _records(self) -> list[dict[str, Any]]:
-        try:
-            lines = self._file.read_bytes().splitlines()
-        except FileNotFoundError:
-            return []
-        found = []
-        for line in lines:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # torn by a kill while it was written
-            if isinstance(record, dict):
-                found.append(record)
-        return found
-
-    def _append(self, record: dict[str, Any]) -> None:
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(fd, "ab") as out:
-            # A line of its own even after one that a kill has torn.
-            out.write(b"\n" + json.dumps(record).encode("ascii") + b"\n")
 
 
 def _sync(path: Path) -> None:

@@ -30,6 +30,7 @@ from hermes_checkpoints.errors import (
 from hermes_checkpoints.journal import DamagedJournal
 from hermes_checkpoints.ledger import AGENT, Entry
 from hermes_checkpoints.ledger import RESTORE as RESTORED
+from hermes_checkpoints.links import Links
 from hermes_checkpoints.records import (
     Checkpoint,
     FileState,
@@ -171,7 +172,8 @@ class Recovery:
         reason = f"before rollback to {target.short_id}"
         labels = {"Tool": ROLLBACK, **({"Session": session} if session else {})}
         try:
-            taken = self.store.capture(project, observation, reason=reason, labels=labels)
+            links = Links(self.store, self.books, self.config)
+            taken = links.capture(project, observation, reason=reason, labels=labels)
             return taken or self.store.list(project)[0]
         except (StoreError, OSError, IndexError) as error:
             raise RestoreRefused(
@@ -261,18 +263,16 @@ class Recovery:
             return task, ()
         paths = [move.path for move in task.moves]
         seen = self.store.observe(project, self.config.capture_rules, named=paths)
-        tree = self.store.entries(project, seen.tree)
         target = self._find(project, task.target) or self.store.list(project)[0]
         self._save(project, seen, target, session)
-        saved, unsaved = [], []
-        for move in task.moves:
-            present = seen.named.get(move.path) or tree.get(move.path)
-            if move.old is None or present is not None:
-                saved.append(move)
-            else:
-                why = "what is there now can't be saved first"
-                unsaved.append(Gap(move.path, GapReason.UNREADABLE, why))
-        return replace(task, moves=tuple(saved)), tuple(unsaved)
+        unsaved = {
+            path: Gap(path, gap.reason, "what is there now could not be saved, so it stays")
+            for gap in seen.gaps
+            for path in paths
+            if gap.covers(path) and seen.named.get(path) is None
+        }
+        saved = tuple(move for move in task.moves if move.path not in unsaved)
+        return replace(task, moves=saved), tuple(unsaved.values())
 
     def _held(self, project: Project, task: Task) -> bool:
         """Whether the checkpoint that a rollback went to holds all that its undo replaces."""
@@ -281,7 +281,10 @@ class Recovery:
         if checkpoint is None:
             return not replaced
         states = self.store.states(project, checkpoint.tree, [m.path for m in replaced])
-        return all(same(states[move.path], move.old) for move in replaced)
+        return all(
+            same(states[move.path], move.old) or (move.path, move.old) in checkpoint.versions
+            for move in replaced
+        )
 
     # ------------------------------------------------------------------ what broke off
 

@@ -131,11 +131,13 @@ class _Planner:
         self._gaps_then = _Gaps(situation.then.gaps or ())
         self._gaps_now = _Gaps(situation.now.gaps or ())
         self._dirs_then = directories_of(situation.then.files)
+        history = situation.history if keep_edits else None
+        self._written = history.paths if history else frozenset()
 
     def steps(self) -> tuple[Step, ...]:
         """A step for each path that differs, in the order of their names."""
-        paths = sorted(p for p in self._then.files.keys() | self._now.files.keys())
-        steps = [s for p in paths if p in self._it.scope and (s := self._step(p))]
+        paths = {*self._then.files, *self._now.files, *self._written}
+        steps = [s for p in sorted(paths) if p in self._it.scope and (s := self._step(p))]
         return tuple(_clear_the_way(steps, self._now, self._gaps_now))
 
     def unrestorable(self) -> tuple[Gap, ...]:
@@ -156,13 +158,18 @@ class _Planner:
         if gap is not None:
             why = f"what is there now can't be saved first: {gap.reason.value}"
             return Step(StepKind.KEEP_UNSAVED, path, why, None, then) if then else None
-        if then == now and not self._differs_in_permissions(path):
-            return None
         free = not self._keep_edits or path in self._it.scope.forced
+        if then == now and not self._differs_in_permissions(path):
+            return None if free or path not in self._written else self._between(path, now, then)
         return self._free(path, now, then) if free else self._careful(path, now, then)
 
+    def _between(self, path: str, now: FileState | None, then: FileState | None) -> Step | None:
+        """The step where all is as it was then, but by the agent, and over a person's version."""
+        finding = self._trace(path, now, then)
+        return self._careful(path, now, then) if finding.ours and finding.version else None
+
     def _differs_in_permissions(self, path: str) -> bool:
-        wanted = self._then.permissions(path)
+        wanted = self._then.permissions(path) if path in self._then.files else None
         return wanted is not None and wanted != self._now.permissions(path)
 
     def _free(self, path: str, now: FileState | None, then: FileState | None) -> Step:
@@ -263,6 +270,7 @@ def _clear_the_way(steps: Iterable[Step], now: Side, gaps: _Gaps) -> Iterator[St
     gone = {s.path for s in steps if s.kind is StepKind.DELETE}
     staying = now.files.keys() - gone
     occupied = directories_of(staying)
+    beaten = _beaten(s for s in steps if s.kind is StepKind.WRITE)
     repositories = {g.path for g in now.gaps or () if g.reason is GapReason.NESTED_REPOSITORY}
     holding_repository = directories_of(repositories)
     for step in steps:
@@ -272,6 +280,8 @@ def _clear_the_way(steps: Iterable[Step], now: Side, gaps: _Gaps) -> Iterator[St
         blocking = next((up for up in above(step.path) if up in staying), "")
         if blocking:
             yield _kept(step, f"{blocking}, which stays, is a file now")
+        elif step.path in beaten:
+            yield _kept(step, f"{beaten[step.path]}, which comes back, takes its place")
         elif step.path in occupied:
             yield _kept(step, "it is a directory now, with files that stay")
         elif step.path in holding_repository or gaps.repository_above(step.path):
@@ -279,6 +289,24 @@ def _clear_the_way(steps: Iterable[Step], now: Side, gaps: _Gaps) -> Iterator[St
             yield replace(_kept(step, why), kind=StepKind.KEEP_UNSAVED)
         else:
             yield step
+
+
+def _beaten(writes: Iterable[Step]) -> dict[str, str]:
+    """Writes that can't be had with others: a file, and another one below it.
+
+    That happens only where versions of different moments come together; those are put first.
+    """
+    taken: set[str] = set()
+    directories: dict[str, str] = {}
+    beaten = {}
+    for step in sorted(writes, key=lambda s: (not s.version, s.path)):
+        rival = next((up for up in above(step.path) if up in taken), directories.get(step.path))
+        if rival:
+            beaten[step.path] = rival
+            continue
+        taken.add(step.path)
+        directories.update(dict.fromkeys(above(step.path), step.path))
+    return beaten
 
 
 def _kept(step: Step, why: str) -> Step:

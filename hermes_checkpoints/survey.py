@@ -19,6 +19,7 @@ from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import SelectionError
 from hermes_checkpoints.ledger import RESTORE, Entry
+from hermes_checkpoints.links import links_of
 from hermes_checkpoints.records import Checkpoint, FileState, Plan, Project
 from hermes_checkpoints.restore import Scope, Side, Situation, above, directories_of, make_plan
 from hermes_checkpoints.selection import Selection, parse
@@ -80,7 +81,8 @@ class Surveyor:
         checkpoint = self._store.get(project, request.checkpoint.id)
         entries = self._store.entries(project, checkpoint.tree)
         links = {path for path, state in entries.items() if state.is_gitlink}
-        nested = tuple(sorted(links.union(checkpoint.nested)))
+        held = links_of(self._store, project, checkpoint)
+        nested = tuple(sorted(links.union(checkpoint.nested).difference(held)))
         then = Side(
             files={p: s for p, s in entries.items() if p not in links},
             gaps=checkpoint.gaps,

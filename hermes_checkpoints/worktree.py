@@ -244,20 +244,30 @@ def remove_directory(root: str, directory: str) -> bool:
     return True
 
 
-def prune_directory(root: str, directory: str) -> bool:
-    """Remove a directory that holds nothing but directories; whether it is gone."""
+def prune_directory(root: str, directory: str) -> list[str]:
+    """Remove the empty directories at and below a directory; returns those that went."""
+    gone = []
     if not is_directory(root, directory):
-        return not exists(root, directory)
+        return gone
     with open_directory(root, directory) as top:
-        for _, _, files, at in os.fwalk(".", topdown=False, dir_fd=top):
-            if files:
-                continue
-            for name in os.listdir(at):
-                try:
-                    os.rmdir(name, dir_fd=at)
-                except OSError:
-                    continue
-    return remove_directory(root, directory)
+        for place, _, files, at in os.fwalk(".", topdown=False, dir_fd=top):
+            names = [] if files else os.listdir(at)
+            gone += [
+                os.path.normpath(f"{directory}/{place}/{name}")
+                for name in names
+                if _removes(at, name)
+            ]
+    if remove_directory(root, directory):
+        gone.append(directory)
+    return gone
+
+
+def _removes(at: int, name: str) -> bool:
+    try:
+        os.rmdir(name, dir_fd=at)
+    except OSError:
+        return False
+    return True
 
 
 def _content(at: int, name: str, info: os.stat_result, limit: int | None) -> bytes:
