@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 
 from hermes_checkpoints.excludes import CaptureRules, is_secret_content
 from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, Gap, GapReason
@@ -35,16 +37,16 @@ class Batch:
 
 
 def record(
-    root: str, paths: Mapping[str, os.stat_result], rules: CaptureRules, writer: PackWriter
+    root: str,
+    files: Iterable[tuple[str, os.stat_result]],
+    rules: CaptureRules,
+    writer: PackWriter,
 ) -> Batch:
-    """Write the contents of files into a pack; `paths` come with their `lstat`."""
+    """Write the contents of files into a pack; each path comes with its `lstat`."""
     batch = Batch()
-    items = list(paths.items())
-    chunks = [items[at : at + _CHUNK] for at in range(0, len(items), _CHUNK)]
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="checkpoint-read") as pool:
-        # A few chunks ahead, not all: what is read waits in memory until it is written.
-        for ready in _ahead(pool, root, chunks, rules):
-            for path, info, result in ready:
+        for done in _ahead(pool, root, iter(files), rules):
+            for path, info, result in done:
                 if isinstance(result, Gap):
                     batch.gaps[path] = result
                 else:
@@ -59,15 +61,16 @@ _Done = list[tuple[str, os.stat_result, "Packed | Gap"]]
 
 
 def _ahead(
-    pool: ThreadPoolExecutor, root: str, chunks: Iterable[list[_Item]], rules: CaptureRules
+    pool: ThreadPoolExecutor, root: str, files: Iterator[_Item], rules: CaptureRules
 ) -> Iterator[_Done]:
-    waiting = []
-    for chunk in chunks:
+    """Results in order, a few chunks ahead, not all: what is read waits in memory till written."""
+    waiting: deque[Future[_Done]] = deque()
+    while chunk := list(islice(files, _CHUNK)):
         waiting.append(pool.submit(_read, root, chunk, rules))
-        if len(waiting) > 2 * _THREADS:
-            yield waiting.pop(0).result()
-    for future in waiting:
-        yield future.result()
+        if len(waiting) > 4 * _THREADS:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _read(root: str, chunk: list[_Item], rules: CaptureRules) -> _Done:
@@ -122,25 +125,26 @@ def _mode(st_mode: int) -> int:
 def root_tree(entries: Iterable[NewEntry], nested: Iterable[str], writer: PackWriter) -> str:
     """Write the directories of a whole project; the id of the outermost."""
     top: _Directory = {}
+    levels: dict[bytes, _Directory] = {b"": top}
     for entry in entries:
-        _place(top, entry.name, (b"%o" % entry.mode, entry.oid))
+        above, _, last = entry.name.rpartition(b"/")
+        _level(levels, above)[last] = (b"%o" % entry.mode, entry.oid)
     for path in nested:
-        _place(top, os.fsencode(path), (b"%o" % GITLINK, bytes.fromhex(NESTED_CONTENT)))
+        above, _, last = os.fsencode(path).rpartition(b"/")
+        _level(levels, above)[last] = (b"%o" % GITLINK, bytes.fromhex(NESTED_CONTENT))
     return _write(top, writer).hex()
 
 
 _Directory = dict[bytes, "tuple[bytes, bytes] | _Directory"]
 
 
-def _place(top: _Directory, name: bytes, what: tuple[bytes, bytes]) -> None:
-    *parents, last = name.split(b"/")
-    level = top
-    for part in parents:
-        below = level.get(part)
-        if not isinstance(below, dict):
-            below = level[part] = {}
-        level = below
-    level[last] = what
+def _level(levels: dict[bytes, _Directory], path: bytes) -> _Directory:
+    found = levels.get(path)
+    if found is None:
+        above, _, last = path.rpartition(b"/")
+        found = levels[path] = {}
+        _level(levels, above)[last] = found
+    return found
 
 
 def _write(directory: _Directory, writer: PackWriter) -> bytes:
