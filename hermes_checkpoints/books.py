@@ -42,6 +42,11 @@ class Book:
         return Journal(self.journal_file)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether a rollback broke off here. Looks at one name, as a rule."""
+        return self.journal_file.exists() and self.journal.abandoned
+
+    @property
     def has_foreign_ledger(self) -> bool:
         """Whether another program keeps a ledger of this project in the store."""
         return any(self.directory.parent.glob(f"{self.directory.name}.*"))

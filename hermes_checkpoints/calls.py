@@ -20,6 +20,7 @@ from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CaptureFailed, CheckpointError
 from hermes_checkpoints.intent import Intent
 from hermes_checkpoints.ledger import Entry
+from hermes_checkpoints.links import Links
 from hermes_checkpoints.project import find_project, relative_path
 from hermes_checkpoints.records import (
     AlreadyTaken,
@@ -210,7 +211,8 @@ class Calls:
             raise CaptureFailed(f"{project.root} is no directory")
         seen = store.observe(project, self.config.capture_rules, named=named)
         own = {"Session": scope.session, "Turn": scope.turn, **labels}
-        made = store.capture(project, seen, reason=reason, labels=own)
+        links = Links(store, self.books, self.config)
+        made = links.capture(project, seen, reason=reason, labels=own)
         newest = made or next(iter(store.list(project)), None)
         self.books.of(project).ledger.create()
         self._remember(project, scope, newest, seen.tree if seen.whole else "")
@@ -412,6 +414,13 @@ class Calls:
         return Failed(error)
 
     def _tell(self, project: Project, seen: Observation, unheld: tuple[Gap, ...]) -> None:
+        if self.books.of(project).interrupted:
+            self.notice(
+                project,
+                "interrupted",
+                f"a rollback in {project.root} was interrupted; the next /rollback finishes it or "
+                "takes it back",
+            )
         if not project.whole:
             self.notice(
                 project,

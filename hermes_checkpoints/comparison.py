@@ -32,13 +32,20 @@ def compare(
         changes = [
             c
             for c in store.changes(project, checkpoint.tree, now)
-            if not any(g.covers(c.path) for g in gaps) and _selected(c.path, paths)
+            if not _is_link(c)
+            and not any(g.covers(c.path) for g in gaps)
+            and _selected(c.path, paths)
         ]
         secret = [c.path for c in changes if _is_secret(store, project, c)]
         shown = [c.path for c in changes if c.path not in set(secret)]
         diff = store.diff(project, checkpoint.tree, now, shown) if shown else Diff(b"", b"")
     lines = b"".join(b" %s | content masked (secret)\n" % _bytes(path) for path in secret)
     return Diff(diff.stat + lines, diff.patch)
+
+
+def _is_link(change: Change) -> bool:
+    """Whether only the entry of a nested repository changed, which says nothing to a person."""
+    return any(side is not None and side.is_gitlink for side in (change.old, change.new))
 
 
 def _selected(path: str, paths: Iterable[str]) -> bool:

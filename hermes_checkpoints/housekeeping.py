@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
 from hermes_checkpoints.failures import Failures
+from hermes_checkpoints.links import Links
 from hermes_checkpoints.records import (
     Archive,
     Checkpoint,
@@ -89,6 +91,7 @@ class Housekeeping:
         ids = surplus(self._store.list(project), self._config.max_snapshots)
         if ids:
             self._store.drop(project, ids)
+            Links(self._store, self._books, self._config).let_go(project, ids)
         self._failures.clear(project)
         self._note_place(project)
         return ids
@@ -145,20 +148,32 @@ class Housekeeping:
             self._clock(),
             size_after=lambda drops: before - self._store.would_free(drops),
         )
-        after, still_over = planned.size, planned.still_over
-        drops = planned.drops
-        if not dry_run:
-            drops, more = self._drop(planned.drops)
-            failed += [*more, *delete_archives(self._base, old), *self._tidy(histories)]
-            upkeep = self._store.compact(full=full)
-            after = self._store.size().store
-            if limits.max_total_bytes and after > limits.max_total_bytes:
-                still_over = still_over or upkeep.why_not or "some of its room is still in use"
-        ended = {d.project.id for d in drops if d.whole}
-        left = tuple(
-            p for p in projects if p.presence is not Presence.LIVE and p.project.id not in ended
+        if dry_run:
+            left = _left(projects, planned.drops)
+            return PruneResult(
+                True, planned.drops, old, left, before, planned.size, planned.still_over
+            )
+        drops, failures = self._drop(planned.drops)
+        failed += [*failures, *delete_archives(self._base, old), *self._tidy(histories)]
+        upkeep = self._store.compact(full=full)
+        after = self._store.size().store
+        over = bool(limits.max_total_bytes) and after > limits.max_total_bytes
+        still_over = planned.still_over or upkeep.why_not or "some of its room is still in use"
+        done = PruneResult(
+            dry_run=False,
+            drops=drops,
+            archives=old,
+            left=_left(projects, drops),
+            before=before,
+            after=after,
+            still_over=still_over if over else "",
+            failed=tuple(failed),
         )
-        return PruneResult(dry_run, drops, old, left, before, after, still_over, tuple(failed))
+        if over and full and drops and not planned.still_over:
+            # Measured without deleting is an estimate: what stays may have been stored as a
+            # difference from what went. Each round drops something, so there is a last one.
+            return _and_then(done, self._sweep(limits, (), dry_run=False, full=True))
+        return done
 
     def _histories(
         self, projects: Sequence[ProjectStatus]
@@ -429,6 +444,25 @@ class Housekeeping:
                 shutil.rmtree(target, ignore_errors=True)
                 os.replace(source, target)
         self._note_place(new)
+
+
+def _left(projects: Sequence[ProjectStatus], drops: Sequence[Drop]) -> tuple[ProjectStatus, ...]:
+    """The projects whose directory is not there and that stay."""
+    ended = {d.project.id for d in drops if d.whole}
+    return tuple(
+        p for p in projects if p.presence is not Presence.LIVE and p.project.id not in ended
+    )
+
+
+def _and_then(first: PruneResult, second: PruneResult) -> PruneResult:
+    """Two rounds of one sweep as one."""
+    return replace(
+        second,
+        drops=(*first.drops, *second.drops),
+        archives=first.archives,
+        before=first.before,
+        failed=tuple(dict.fromkeys((*first.failed, *second.failed))),
+    )
 
 
 def _with_hint(error: CheckpointError) -> str:

@@ -27,6 +27,7 @@ from hermes_checkpoints.errors import (
     RestoreRefused,
 )
 from hermes_checkpoints.intent import intent_of, is_sandbox
+from hermes_checkpoints.links import Links
 from hermes_checkpoints.project import contains, find_project, project_at, relative_path
 from hermes_checkpoints.records import (
     AlreadyTaken,
@@ -47,7 +48,7 @@ from hermes_checkpoints.turns import Scope, Turns, new_id
 
 if TYPE_CHECKING:
     from hermes_checkpoints.housekeeping import Housekeeping, PruneResult, Status
-    from hermes_checkpoints.recovery import Recovery
+    from hermes_checkpoints.linked import LinkedRecovery
     from hermes_checkpoints.shell import CommandRules
     from hermes_checkpoints.stores.base import Diff, Problem, Store, Upkeep
 
@@ -232,11 +233,12 @@ class CheckpointManager:
         return self._housekeeping
 
     @property
-    def recovery(self) -> Recovery:
+    def recovery(self) -> LinkedRecovery:
         """Plans, restores and undoes."""
+        from hermes_checkpoints.linked import LinkedRecovery
         from hermes_checkpoints.recovery import Recovery
 
-        return Recovery(store=self.store, books=self.books, config=self.config)
+        return LinkedRecovery(Recovery(store=self.store, books=self.books, config=self.config))
 
     @property
     def cwd(self) -> str:
@@ -401,7 +403,8 @@ class CheckpointManager:
         with self.store.lock(project):
             seen = self.store.observe(project, self.config.capture_rules)
             labels = {"Session": self.session_id, "Tool": "snapshot"}
-            made = self.store.capture(project, seen, reason=reason, labels=labels)
+            links = Links(self.store, self.books, self.config)
+            made = links.capture(project, seen, reason=reason, labels=labels)
             newest = made or next(iter(self.store.list(project)), None)
             if label and newest is not None:
                 self.store.pin(project, newest.id, label)

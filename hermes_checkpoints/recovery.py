@@ -46,7 +46,7 @@ from hermes_checkpoints.restore import above, moved_since, usual_permissions
 from hermes_checkpoints.stores.base import Observation, Store
 from hermes_checkpoints.survey import Recorded, Request, Survey, Surveyor
 
-__all__ = ["RECOVER", "ROLLBACK", "Recovery"]
+__all__ = ["RECOVER", "ROLLBACK", "Recovery", "refuse_moved"]
 
 RECOVER = "recover"
 ROLLBACK = "rollback"  # the Tool label of checkpoints that are taken here
@@ -135,7 +135,7 @@ class Recovery:
             identity = _new_id()
             with self._pinned(project, recorded.checkpoint.id, identity):
                 survey = self._surveyor.survey(project, recorded)
-                _refuse_moved(project, plan, survey.plan)
+                refuse_moved(project, plan, survey.plan)
                 report = self._carry_out(project, recorded, survey, identity, session, turn)
         return replace(report, notes=(*(resumed.notes if resumed else ()), *report.notes))
 
@@ -449,7 +449,8 @@ def _refuse_missing(project: Project) -> None:
         )
 
 
-def _refuse_moved(project: Project, agreed: Plan | None, current: Plan) -> None:
+def refuse_moved(project: Project, agreed: Plan | None, current: Plan) -> None:
+    """Raise `ProjectMoved` if a plan a person has agreed to is not what would be done now."""
     if agreed is None:
         return
     moved = moved_since(agreed, current)

@@ -1,0 +1,112 @@
+"""Nested repositories captured too (`nested_repos: capture`): each a project of its own, linked.
+
+Owns the links. A checkpoint holds a nested repository by a gitlink whose object id is the id of the
+checkpoint of that repository, taken at the same time. To git, and to a program that knows nothing
+of this, it is an ordinary submodule entry.
+
+Locks are taken from the outside in: a project's before those of the repositories in it, and never
+the other way round.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hermes_checkpoints.books import Books
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.errors import CheckpointError
+from hermes_checkpoints.project import project_at
+from hermes_checkpoints.records import GITLINK, Checkpoint, FileState, GapReason, Project
+from hermes_checkpoints.stores.base import Observation, Store
+
+__all__ = ["Links", "links_of"]
+
+_PIN = "link-"
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Makes and lets go of the links of one store's checkpoints."""
+
+    store: Store
+    books: Books
+    config: Config
+
+    def capture(
+        self,
+        project: Project,
+        seen: Observation,
+        *,
+        reason: str,
+        labels: Mapping[str, str],
+    ) -> Checkpoint | None:
+        """`Store.capture`, with the nested repositories captured first and linked.
+
+        One that can't be captured stays the gap it is. The caller holds the project's lock.
+        """
+        if self.config.nested_repos != "capture":
+            return self.store.capture(project, seen, reason=reason, labels=labels)
+        linked = self._link(project, seen, reason, labels)
+        made = self.store.capture(project, linked, reason=reason, labels=labels)
+        if made is not None:
+            self._pin(project, made)
+        return made
+
+    def let_go(self, project: Project, dropped: Sequence[str]) -> None:
+        """Unpin what dropped checkpoints linked to."""
+        if self.config.nested_repos != "capture" or not dropped:
+            return
+        pins = {_PIN + checkpoint_id for checkpoint_id in dropped}
+        for record in self.store.projects():
+            if record.project.root.startswith(project.root + os.sep):
+                for checkpoint in self.store.list(record.project):
+                    for pin in pins.intersection(checkpoint.pins):
+                        self.store.unpin(record.project, checkpoint.id, pin)
+
+    def _link(
+        self, project: Project, seen: Observation, reason: str, labels: Mapping[str, str]
+    ) -> Observation:
+        gaps, links = [], {}
+        for gap in seen.gaps:
+            held = None
+            if gap.reason is GapReason.NESTED_REPOSITORY:
+                inner = project_at(os.path.join(project.root, gap.path))
+                held = self._capture_inner(inner, reason, labels)
+            if held is None:
+                gaps.append(gap)
+            else:
+                links[gap.path] = FileState(GITLINK, held.id)
+        return replace(
+            seen,
+            named={**seen.named, **links},
+            unruled=seen.unruled.union(links),
+            gaps=tuple(gaps),
+        )
+
+    def _capture_inner(
+        self, project: Project, reason: str, labels: Mapping[str, str]
+    ) -> Checkpoint | None:
+        try:
+            with self.store.lock(project):
+                seen = self.store.observe(project, self.config.capture_rules)
+                made = self.capture(project, seen, reason=reason, labels=labels)
+                self.books.of(project).ledger.create()
+                return made or self.store.list(project)[0]
+        except (CheckpointError, OSError, IndexError):
+            return None
+
+    def _pin(self, project: Project, checkpoint: Checkpoint) -> None:
+        """Keep what a checkpoint links to for as long as the checkpoint itself."""
+        for path, inner_id in links_of(self.store, project, checkpoint).items():
+            inner = project_at(os.path.join(project.root, path))
+            self.store.pin(inner, inner_id, _PIN + checkpoint.id)
+
+
+def links_of(store: Store, project: Project, checkpoint: Checkpoint) -> dict[str, str]:
+    """The nested repositories a checkpoint holds: path -> id of their own checkpoint."""
+    if not checkpoint.named or checkpoint.gaps is None:
+        return {}
+    states = store.states(project, checkpoint.tree, checkpoint.named)
+    return {path: s.content for path, s in states.items() if s is not None and s.is_gitlink}
