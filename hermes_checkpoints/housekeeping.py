@@ -90,11 +90,15 @@ class Housekeeping:
         """
         ids = surplus(self._store.list(project), self._config.max_snapshots)
         if ids:
-            self._store.drop(project, ids)
-            Links(self._store, self._books, self._config).let_go(project, ids)
+            self._let_go(project, ids)
         self._failures.clear(project)
         self._note_place(project)
         return ids
+
+    def _let_go(self, project: Project, ids: Sequence[str]) -> None:
+        """Drop checkpoints, and unpin what they linked to in nested repositories."""
+        self._store.drop(project, ids)
+        Links(self._store, self._books, self._config).let_go(project, ids)
 
     def note_failure(self, project: Project, why: str) -> None:
         """Keep for `status` that no checkpoint of a project could be taken. Never raises."""
@@ -201,12 +205,13 @@ class Housekeeping:
     def _drop_one(self, drop: Drop) -> bool:
         with self._store.lock(drop.project):
             if not drop.whole:
-                self._store.drop(drop.project, drop.checkpoints)
+                self._let_go(drop.project, drop.checkpoints)
                 return True
             # Under the lock: what came since the plan was made is not what the plan judged.
             present = {c.id for c in self._store.list(drop.project)}
             if not present <= set(drop.checkpoints) or self._in_use(drop.project):
                 return False
+            self._let_go(drop.project, drop.checkpoints)
             self._store.forget(drop.project)
             self._books.of(drop.project).remove()
             return True

@@ -19,6 +19,7 @@ from hermes_checkpoints.config import VIBEOS, Config
 from hermes_checkpoints.errors import StoreBusy, StoreError, StoreUnavailable
 from hermes_checkpoints.housekeeping import Housekeeping
 from hermes_checkpoints.ledger import Entry
+from hermes_checkpoints.links import Links
 from hermes_checkpoints.project import project_at
 from hermes_checkpoints.records import DropReason, Presence, Project
 from hermes_checkpoints.stores.base import Store, Upkeep
@@ -254,6 +255,18 @@ def test_a_cap_that_cannot_be_met_is_said(world: World) -> None:
     assert "newest checkpoint" in world.house.prune(max_total_size_mb=0.001).still_over
 
 
+def test_an_estimate_that_was_too_good_is_made_up_for(world: World, mocker: MockerFixture) -> None:
+    """Where less came back than was measured, the sweep drops more, and reports it as one."""
+    project = world.project("w", 3, 50_000)
+    real = world.store.would_free
+    mocker.patch.object(world.store, "would_free", lambda drops: 3 * real(drops) if drops else 0)
+    result = world.house.prune(max_total_size_mb=60_000 / (1 << 20))
+    assert result.after <= 60_000 < result.before
+    assert len(world.store.list(project)) == 1
+    assert sum(len(d.checkpoints) for d in result.drops) == 2
+    assert not result.still_over
+
+
 def test_a_project_that_is_in_use_is_not_ended(world: World) -> None:
     """A running call keeps its project, however long ago it was touched."""
     project = world.project("w")
@@ -297,6 +310,24 @@ def test_why_a_reclaim_did_less_is_passed_on(world: World, mocker: MockerFixture
     mocker.patch.object(world.store, "compact", return_value=Upkeep(1, 1, why_not="disk full"))
     mocker.patch.object(world.store, "would_free", return_value=10**6)
     assert world.house.prune(max_total_size_mb=0.06).still_over == "disk full"
+
+
+def test_the_end_of_a_checkpoint_lets_go_of_what_it_links_to(tmp_path: Path) -> None:
+    """A nested repository's checkpoint is pinned only as long as the outer one is there."""
+    world = World(tmp_path, nested_repos="capture")
+    (tmp_path / "w/inner/.git").mkdir(parents=True)
+    (tmp_path / "w/inner/x").touch()
+    world.make_store()
+    outer, inner = project_at(tmp_path / "w"), project_at(tmp_path / "w/inner")
+    links = Links(world.store, world.books, world.config)
+    with world.store.lock(outer):
+        seen = world.store.observe(outer, world.config.capture_rules)
+        assert links.capture(outer, seen, reason="before x", labels={}) is not None
+    assert world.store.list(inner)[0].pins
+    world.clock.now += 8 * DAY
+    world.house.prune()
+    assert [p.project.root for p in world.house.prune().drops] == [inner.root]
+    assert world.store.projects() == []
 
 
 # --------------------------------------------------------------------------- records
