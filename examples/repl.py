@@ -69,7 +69,7 @@ def main() -> int:
     completer = merge_completers(
         [WordCompleter(["write", "sh"]), host.rollback.completer(cwd=host.directory)]
     )
-    session: PromptSession[str] = PromptSession(completer=completer)
+    session: PromptSession[str] = PromptSession(completer=completer, complete_in_thread=True)
     with host.manager:
         while True:
             try:

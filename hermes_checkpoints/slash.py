@@ -29,7 +29,7 @@ from hermes_checkpoints import render
 from hermes_checkpoints.errors import CheckpointError, CheckpointNotFound
 from hermes_checkpoints.intent import is_sandbox
 from hermes_checkpoints.manager import CheckpointManager, sandbox_refusal
-from hermes_checkpoints.records import Checkpoint, Presence, Report, ToolCall
+from hermes_checkpoints.records import Checkpoint, Presence, Report, Step, ToolCall
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -43,6 +43,8 @@ DIFF_LINES = 200
 
 LISTED = 100
 """Paths of one list that fit into a chat."""
+
+_REMEMBERED = 5.0  # seconds
 
 _VERBS = ("list", "diff", "plan", "undo", "help")
 _OPTIONS = {
@@ -110,6 +112,7 @@ class RollbackCommand:
         self._environment = environment
         self._name = name
         self._words = render.Words.of_slash(name, manager.config.host.command)
+        self._seen: tuple[tuple[str, str], float, list[tuple[str, Step]]] = (("", ""), 0.0, [])
 
     def run(
         self,
@@ -290,11 +293,19 @@ class RollbackCommand:
 
     def _files(self, cwd: str, which: str) -> Iterator[tuple[str, str]]:
         """The files that a restore would change, relative to `cwd`."""
-        plan = self._manager.plan(cwd, which, keep_edits=False)
-        for step in plan.steps:
-            path = os.path.relpath(os.path.join(plan.project.root, step.path), cwd)
+        for root, step in self._changed(cwd, which):
+            path = os.path.relpath(os.path.join(root, step.path), cwd)
             if not path.startswith(os.pardir + os.sep):
                 yield shlex.quote(path), step.kind.value
+
+    def _changed(self, cwd: str, which: str) -> list[tuple[str, Step]]:
+        """The steps of a plan, remembered for a few seconds: every key asks for them."""
+        key, until, steps = self._seen
+        if key != (cwd, which) or time.monotonic() > until:
+            plan = self._manager.plan(cwd, which, keep_edits=False)
+            steps = [(plan.project.root, step) for step in plan.steps]
+            self._seen = ((cwd, which), time.monotonic() + _REMEMBERED, steps)
+        return steps
 
 
 _MEANINGS = {
@@ -391,7 +402,7 @@ def _native(path: str, *, windows: bool = os.sep == "\\") -> str:
 
 
 def _shown(word: str) -> str:
-    return render.safe(word)
+    return render.safe(word if len(word) <= 60 else word[:60] + "…")
 
 
 def _see(name: str) -> str:

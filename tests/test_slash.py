@@ -478,6 +478,16 @@ def test_completion_of_a_name_with_blanks_is_quoted(busy_chat: Chat) -> None:
     assert "'my file'" in completions(busy_chat, "/rollback 1 ")
 
 
+def test_typing_a_name_looks_at_the_project_once(busy_chat: Chat, mocker: MockerFixture) -> None:
+    """Each key asks for completions, and one plan serves a word."""
+    planned = mocker.spy(busy_chat.manager, "plan")
+    for typed in ("", "n", "no", "not"):
+        assert "notes.md" in completions(busy_chat, f"/rollback 2 {typed}")
+    assert planned.call_count == 1
+    assert completions(busy_chat, "/rollback 1 ") == {"a", "notes.md"}
+    assert planned.call_count == 2
+
+
 def test_completion_never_raises(chat: Chat, mocker: MockerFixture) -> None:
     """A key press in a project without checkpoints, or with a broken store, offers nothing."""
     assert completions(chat, "/rollback 1 ") == set()
