@@ -171,6 +171,7 @@ class _Run:
         self._root, self._task, self._step = root, task, step
         self._staged: dict[str, str] = {}
         self._failed: set[str] = set()
+        self._directories: set[str] = {""}
         self._coming = {move.path: move.new for move in task.moves if move.new is not None}
         self.done = Done()
 
@@ -201,7 +202,11 @@ class _Run:
 
     def _nearest(self, path: str) -> str:
         """The nearest directory above a path that is there."""
-        return next((d for d in above(path) if worktree.is_directory(self._root, d)), "")
+        for directory in above(path):
+            if directory in self._directories or worktree.is_directory(self._root, directory):
+                self._directories.add(directory)
+                return directory
+        return ""
 
     # ---------------------------------------------------------------- changing
 
@@ -240,10 +245,14 @@ class _Run:
         if spare is None:
             raise OSError(errno.EAGAIN, "it was changed while the rollback ran")
         directory = move.path.rpartition("/")[0]
-        self.done.made += worktree.make_directory(self._root, directory)
-        if not self._prune(move.path):
-            raise OSError(errno.ENOTEMPTY, "a directory with files is in the way")
-        worktree.rename(self._root, spare, move.path)
+        if spare.rpartition("/")[0] != directory:
+            self.done.made += worktree.make_directory(self._root, directory)
+        try:
+            worktree.rename(self._root, spare, move.path)
+        except IsADirectoryError:
+            if not self._prune(move.path):
+                raise OSError(errno.ENOTEMPTY, "a directory with files is in the way") from None
+            worktree.rename(self._root, spare, move.path)
         del self._staged[move.path]
 
     def _prune(self, path: str) -> bool:

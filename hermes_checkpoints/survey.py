@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from hermes_checkpoints import worktree
 from hermes_checkpoints.authorship import History, same
@@ -115,7 +115,7 @@ class Surveyor:
     ) -> History | None:
         if not self._has_ledger(project):
             return None
-        running = lru_cache(maxsize=None)(self._books.sessions.running)
+        running = cache(self._books.sessions.running)
 
         def ours(entry: Entry) -> bool:
             return entry.kind == RESTORE or entry.session == session or not running(entry.session)
@@ -203,7 +203,8 @@ class Surveyor:
         names.update(recorded.selection.names)
         if not project.whole:
             names.update(recorded.then.files)
-        names = {n for n in names if _may_be_named(project, n)}
+        may_be_named = _naming(project)
+        names = set(filter(may_be_named, names))
         while True:
             observation = self._store.observe(project, rules, named=sorted(names))
             tree = self._store.entries(project, observation.tree)
@@ -215,7 +216,7 @@ class Surveyor:
                 and path not in names
                 and not _covered(path, gaps)
                 and worktree.exists(project.root, path)
-                and _may_be_named(project, path)
+                and may_be_named(path)
             }
             if not unseen:
                 return observation, tree
@@ -326,11 +327,23 @@ def _refuse_unmatched(project: Project, unmatched: Sequence[str]) -> None:
         )
 
 
-def _may_be_named(project: Project, path: str) -> bool:
+def _naming(project: Project) -> Callable[[str], bool]:
     """Whether the store may be asked for a path by name: no directory, in no repository."""
-    if path == "." or any(worktree.exists(project.root, f"{up}/.git") for up in above(path)):
-        return False
-    return not worktree.is_directory(project.root, path)
+
+    @cache
+    def in_repository(directory: str) -> bool:
+        if not directory:
+            return False
+        if worktree.exists(project.root, f"{directory}/.git"):
+            return True
+        return in_repository(directory.rpartition("/")[0])
+
+    def may_be_named(path: str) -> bool:
+        if path == "." or in_repository(path.rpartition("/")[0]):
+            return False
+        return not worktree.is_directory(project.root, path)
+
+    return may_be_named
 
 
 def _covered(path: str, gaps: set[str]) -> bool:

@@ -159,7 +159,9 @@ def files_below(root: str, path: str) -> Iterator[str]:
 
 
 def is_directory(root: str, path: str) -> bool:
-    """Whether a real directory (no link) is at `path`."""
+    """Whether a real directory (no link) is at `path`; `""` is the root."""
+    if not path:
+        return True
     try:
         with open_parent(root, path) as (at, name):
             return stat.S_ISDIR(os.lstat(name, dir_fd=at).st_mode)
@@ -183,18 +185,15 @@ def exists(root: str, path: str) -> bool:
 def stage(root: str, spare: str, data: bytes, *, link: bool, permissions: int) -> None:
     """Write what a file or link is to become under a spare name; `rename` puts it in its place."""
     with open_parent(root, spare) as (at, name):
-        try:
-            os.unlink(name, dir_fd=at)
-        except FileNotFoundError:
-            pass
         if link:
             os.symlink(data, os.fsencode(name), dir_fd=at)
             return
         fd = os.open(name, _NEW, 0o600, dir_fd=at)
-        with os.fdopen(fd, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fchmod(out.fileno(), permissions)
+        with os.fdopen(fd, "wb", buffering=0) as out:
+            left = memoryview(data)
+            while left:
+                left = left[out.write(left) :]
+            os.fchmod(fd, permissions)
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -202,8 +201,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def rename(root: str, old: str, new: str) -> None:
     """Give a file or directory another name in the project; replaces a file or link there."""
-    with open_parent(root, old) as (here, name), open_parent(root, new) as (there, other):
-        os.rename(name, other, src_dir_fd=here, dst_dir_fd=there)
+    with open_parent(root, old) as (here, name):
+        if old.rpartition("/")[0] == new.rpartition("/")[0]:
+            os.rename(name, new.rpartition("/")[2], src_dir_fd=here, dst_dir_fd=here)
+            return
+        with open_parent(root, new) as (there, other):
+            os.rename(name, other, src_dir_fd=here, dst_dir_fd=there)
 
 
 def remove(root: str, path: str) -> None:
@@ -224,7 +227,9 @@ def set_permissions(root: str, path: str, permissions: int) -> None:
 
 def make_directory(root: str, directory: str) -> list[str]:
     """Create a directory and its missing ancestors; returns those that were created."""
-    parts = directory.split("/") if directory else []
+    if is_directory(root, directory):
+        return []
+    parts = directory.split("/")
     missing = [
         above
         for above in ("/".join(parts[: n + 1]) for n in range(len(parts)))
@@ -246,7 +251,7 @@ def remove_directory(root: str, directory: str) -> bool:
 
 def prune_directory(root: str, directory: str) -> list[str]:
     """Remove the empty directories at and below a directory; returns those that went."""
-    gone = []
+    gone: list[str] = []
     if not is_directory(root, directory):
         return gone
     with open_directory(root, directory) as top:

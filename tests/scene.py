@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hermes_checkpoints.project import project_id
 from hermes_checkpoints.records import Checkpoint, FileState, Plan, Project, Report
 from hermes_checkpoints.recovery import Recovery
 from hermes_checkpoints.stores.base import Store
+from hermes_checkpoints.stores.git import open_store as git_store
 from hermes_checkpoints.stores.memory import MemoryStore
 from hermes_checkpoints.worktree import is_directory, states_of
 
@@ -30,13 +31,13 @@ class Scene:
     of a turn, a supplement where the checkpoint lacks what is there, an entry in the ledger after.
     """
 
-    def __init__(self, directory: Path, store: Store | None = None, **config: object) -> None:
+    def __init__(self, directory: Path, store: Store | str = "memory", **config: object) -> None:
         self.root = directory / "w"
         self.root.mkdir(parents=True, exist_ok=True)
         root = os.path.realpath(self.root)
         self.project = Project(root, project_id(root))
         self.config = Config(base=directory / "base", **config)  # type: ignore[arg-type]
-        self.store = store or MemoryStore()
+        self.store = _STORES[store](self.config) if isinstance(store, str) else store
         self.books = Books(self.config.base_path)
         self.recovery = Recovery(store=self.store, books=self.books, config=self.config)
         self.session = "s1"
@@ -174,9 +175,20 @@ class Scene:
     def mode(self, path: str) -> int:
         return stat.S_IMODE((self.root / path).lstat().st_mode)
 
+    def stored(self) -> object:
+        """All that store and records hold, byte for byte."""
+        drawer = getattr(self.store, "_drawer", None)
+        return photograph(self.config.base_path), dict(getattr(drawer, "_bytes", {}))
+
     def tree(self) -> dict[str, tuple[str, int]]:
         """Every file and link below the root: what it holds, and its permission bits."""
         return photograph(self.root)
+
+
+_STORES: dict[str, Callable[[Config], Store]] = {
+    "memory": lambda _: MemoryStore(),
+    "git": git_store,
+}
 
 
 class _Command:
