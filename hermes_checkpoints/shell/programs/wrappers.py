@@ -8,7 +8,6 @@ from ..arguments import UNKNOWN, source, words
 from ..call import Call
 from ..effects import Kind
 
-_SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _FIND_VALUES = words(
     """
@@ -97,7 +96,7 @@ def with_items(call: Call, template: list[str], places: list[str]) -> None:
         return
     item = UNKNOWN
     filled = [arg.replace("{}", item) if "{}" in arg else arg for arg in template]
-    if filled == template and template[0].rpartition("/")[2] not in _SHELLS:
+    if filled == template:
         filled.append(item)
     with call.walk.located(places):
         call.run(filled, stdin="")
