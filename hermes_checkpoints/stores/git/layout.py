@@ -146,6 +146,12 @@ class Layout:
     def prepare(self) -> None:
         """Make the directories that locks need. Raises `StoreUnavailable`."""
         try:
+            closed = not os.stat(self.store).st_mode & 0o077
+            if closed and stat.S_ISDIR(os.stat(f"{self.store}/locks").st_mode):
+                return
+        except OSError:
+            pass
+        try:
             os.makedirs(self.base, mode=0o700, exist_ok=True)
             os.makedirs(f"{self.store}/locks", mode=0o700, exist_ok=True)
             for private in (self.base, self.store):
