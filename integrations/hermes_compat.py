@@ -53,37 +53,41 @@ class CheckpointManager:
         self.max_snapshots = max(1, int(max_snapshots))
         self.max_total_size_mb = max(0, int(max_total_size_mb))
         self.max_file_size_mb = max(0, int(max_file_size_mb))
-        self._made: tuple[Path, hc.CheckpointManager] | None = None
+        self._session = os.urandom(6).hex()
+        self._turns = 0
+        self._managers: dict[tuple[str, str | None], hc.CheckpointManager] = {}
 
-    @property
-    def _manager(self) -> hc.CheckpointManager:
-        base = Path(CHECKPOINT_BASE)
-        if self._made is None or self._made[0] != base:
+    def _manager(self, working_dir: str | None) -> hc.CheckpointManager:
+        """The manager of a directory: whoever names one here wants it whole."""
+        place = os.path.expanduser(working_dir) if working_dir is not None else None
+        key = (str(CHECKPOINT_BASE), place)
+        if key not in self._managers:
             config = _config(
-                base,
+                Path(CHECKPOINT_BASE),
                 max_snapshots=self.max_snapshots,
                 max_total_size_mb=self.max_total_size_mb,
                 max_file_size_mb=self.max_file_size_mb or _NO_LIMIT_MB,
             )
-            self._made = base, hc.CheckpointManager(config)
-        return self._made[1]
+            manager = hc.CheckpointManager(config, session_id=self._session, cwd=place)
+            self._managers[key] = manager
+        return self._managers[key]
 
     def new_turn(self) -> None:
         """Begin a turn: each directory may have one checkpoint in it."""
-        if self.enabled:
-            self._manager.new_turn()
+        self._turns += 1
 
     def ensure_checkpoint(self, working_dir: str, reason: str = "auto") -> bool:
         """Take the turn's checkpoint of a directory; whether one was taken just now."""
         if not self.enabled:
             return False
-        place = os.path.expanduser(working_dir)
-        return isinstance(self._manager.ensure_checkpoint(place, reason), hc.Taken)
+        manager = self._manager(working_dir)
+        manager.new_turn(f"{self._session}-{self._turns}")
+        return isinstance(manager.ensure_checkpoint(manager.cwd, reason), hc.Taken)
 
     def list_checkpoints(self, working_dir: str) -> list[dict[str, Any]]:
         """The checkpoints of a directory, newest first."""
         try:
-            return [_entry(c) for c in self._manager.list_checkpoints(working_dir)]
+            return [_entry(c) for c in self._manager(working_dir).list_checkpoints(working_dir)]
         except hc.CheckpointError as error:
             _log.debug("no list of %s: %s", working_dir, error)
             return []
@@ -92,7 +96,7 @@ class CheckpointManager:
         """From a checkpoint to the files now."""
 
         def compare() -> dict[str, Any]:
-            found = self._manager.diff(working_dir, commit_hash)
+            found = self._manager(working_dir).diff(working_dir, commit_hash)
             stat, patch = (b.decode("utf-8", "replace") for b in (found.stat, found.patch))
             return {"success": True, "stat": stat, "diff": patch}
 
@@ -104,10 +108,11 @@ class CheckpointManager:
         """Bring a checkpoint's files back, hand-edits overwritten; what was created since stays."""
 
         def bring_back() -> dict[str, Any]:
-            checkpoint = self._manager.find(working_dir, commit_hash)
+            manager = self._manager(working_dir)
+            checkpoint = manager.find(working_dir, commit_hash)
             paths = [file_path] if file_path else self._differing(working_dir, checkpoint)
             if paths:
-                report = self._manager.restore(working_dir, checkpoint.id, paths)
+                report = manager.restore(working_dir, checkpoint.id, paths)
                 if not report.ok:
                     failed = "; ".join(f"{path}: {why}" for path, why in report.failed)
                     return {"success": False, "error": f"Restore failed: {failed}"}
@@ -130,7 +135,7 @@ class CheckpointManager:
         By name, and not as a whole, because a whole restore would delete what came since: without
         the calls' after-states nobody knows whether the agent made it.
         """
-        plan = self._manager.plan(working_dir, checkpoint.id, keep_edits=False)
+        plan = self._manager(working_dir).plan(working_dir, checkpoint.id, keep_edits=False)
         if plan.refusal:
             raise hc.RestoreRefused(plan.refusal)
         return [os.path.join(plan.project.root, step.path) for step in plan.writes]
@@ -141,7 +146,7 @@ class CheckpointManager:
         while not place.is_dir():
             place = place.parent
         try:
-            return self._manager.project(place).root
+            return self._manager(None).project(place).root
         except hc.CheckpointError:
             return str(place)
 

@@ -124,6 +124,17 @@ def test_restore(project: Path) -> None:
     assert (project / "since.txt").read_text() == "mine\n"
 
 
+def test_a_directory_without_a_marker(tmp_path: Path) -> None:
+    """A directory that is no project is protected whole all the same: the caller has named it."""
+    place = tmp_path / "plain"
+    place.mkdir()
+    (place / "a.txt").write_text("1\n")
+    manager = taken(place)
+    (place / "a.txt").unlink()
+    manager.restore(str(place), manager.list_checkpoints(str(place))[0]["hash"])
+    assert (place / "a.txt").read_text() == "1\n"
+
+
 def test_a_restore_can_be_undone(project: Path) -> None:
     """A restore leaves a checkpoint of what it replaced."""
     manager = taken(project)
