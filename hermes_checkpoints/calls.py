@@ -109,6 +109,7 @@ class Calls:
     owner_pid: int | None = None
     clock: Callable[[], float] = time.monotonic
     _turns: dict[tuple[str, str], _Turn] = field(default_factory=dict)
+    _served: dict[tuple[str, str], str] = field(default_factory=dict)
     _health: dict[str, _Health] = field(default_factory=dict)
     _sessions: set[str] = field(default_factory=set)
 
@@ -244,9 +245,18 @@ class Calls:
         self, project: Project, scope: Scope, checkpoint: Checkpoint | None, tree: str
     ) -> None:
         self._turns[project.id, scope.session] = _Turn(scope.turn, checkpoint, tree)
+        if checkpoint is not None:
+            self._served[checkpoint.id, scope.session] = scope.turn
         if scope.shared:
             mark = Mark(scope.turn, checkpoint.id if checkpoint else "")
             self._marks(project).put(scope.session, mark)
+
+    def served(self, checkpoint: Checkpoint, session: str) -> str:
+        """The last turn of a session that a checkpoint served; empty if this process saw none.
+
+        It is a later one than the checkpoint's own where nothing had changed in between.
+        """
+        return self._served.get((checkpoint.id, session), "")
 
     def _marks(self, project: Project) -> Marks:
         return Marks(self.books.of(project).turns_file)
@@ -284,16 +294,14 @@ class Calls:
         there = {p: s for p, s in present.items() if s is not None and not s.is_gitlink}
         if turn.checkpoint is None or not there:
             return
-        held = store.states(project, turn.checkpoint.tree, there)
-        versions = set(turn.checkpoint.versions)
         last = {e.path: e for e in self.books.of(project).ledger.entries() if e.path in there}
-        lacking = [
-            path
-            for path, state in there.items()
-            if held.get(path) != state
-            and (path, state) not in versions
-            and not (path in last and last[path].after == state and self._ours(last[path], scope))
-        ]
+        known = set(turn.checkpoint.versions)
+        known.update((p, e.after) for p, e in last.items() if e.after and self._ours(e, scope))
+        foreign = [item for item in there.items() if item not in known]
+        if not foreign:  # the agent's own files, as a rule: nothing to ask the store for
+            return
+        held = store.states(project, turn.checkpoint.tree, [path for path, _ in foreign])
+        lacking = [path for path, state in foreign if held[path] != state]
         if lacking:
             seen = store.observe(project, self.config.capture_rules, named=lacking, scan=False)
             grown = store.supplement(project, turn.checkpoint.id, seen)
@@ -327,6 +335,10 @@ class Calls:
         finally:
             with contextlib.suppress(OSError):
                 self.books.of(protected.project).leases.close(call)
+        if isinstance(protected.outcome, Taken):
+            # Now, after the call, so that neither the next call nor the next list waits for it.
+            with contextlib.suppress(CheckpointError, OSError):
+                self.store().list(protected.project, counts=True)
 
     def end_session(self, session: str) -> None:
         """Say that a session has ended, whichever process began it."""

@@ -62,10 +62,16 @@ def intent_of(
 
         return _of_command(call, cwd, classify(call.command, cwd, rules=rules, parser=parser))
     if call.effect is ToolEffect.ANY:
-        return Intent(
-            _with_links(_absolute(cwd, path) for path in call.paths), (cwd,), False, call.name
-        )
+        return _of_anything(call, cwd)
     return None
+
+
+def _of_anything(call: ToolCall, cwd: str) -> Intent:
+    """What a tool of unknown kind may change: its paths are a hint, its directory the rest."""
+    paths = [_absolute(cwd, path) for path in call.paths]
+    files = _with_links(p for p in paths if os.path.lexists(p) and not os.path.isdir(p))
+    places = (cwd, *(p for p in paths if os.path.isdir(p)))
+    return Intent(files, tuple(dict.fromkeys(places)), False, call.name)
 
 
 def _of_command(call: ToolCall, cwd: str, effects: Effects) -> Intent | None:

@@ -61,9 +61,13 @@ _active: ContextVar[CheckpointManager | None] = ContextVar(
 )
 
 
+# Some hosts run tools in threads that do not inherit the context: there the last one counts.
+_activated: list[CheckpointManager] = []
+
+
 def active_manager() -> CheckpointManager | None:
-    """The manager that `activate` put into the current context."""
-    return _active.get()
+    """The manager that `activate` put into the current context, else the last one in force."""
+    return _active.get() or next(reversed(_activated), None)
 
 
 class Guard:
@@ -277,9 +281,11 @@ class CheckpointManager:
     def activate(self) -> Iterator[CheckpointManager]:
         """Make this the manager of decorators that were given none."""
         token = _active.set(self)
+        _activated.append(self)
         try:
             yield self
         finally:
+            _activated.remove(self)
             _active.reset(token)
 
     def guard(self, call: ToolCall) -> Guard:
@@ -553,10 +559,11 @@ class CheckpointManager:
         return report
 
     def _turns_to_drop(self, checkpoint: Checkpoint, scope: Scope) -> int:
-        """This session's turns from the checkpoint's own on; 1 when that is not known."""
-        if checkpoint.session != scope.session:
-            return 1
-        return self._turns.since(scope.session, checkpoint.turn) or 1
+        """This session's turns from the last that the checkpoint served on; 1 if not known."""
+        own = checkpoint.turn if checkpoint.session == scope.session else ""
+        turns = (self._calls.served(checkpoint, scope.session), own)
+        counts = (self._turns.since(scope.session, turn) for turn in turns if turn)
+        return next((count for count in counts if count), 1)
 
     def _refuse_sandbox(self, environment: str) -> None:
         if is_sandbox(environment):

@@ -50,6 +50,7 @@ class Turns:
         self._current: dict[str, str] = {}
         self._history: dict[str, list[str]] = {}
         self._private: set[str] = set()
+        self._open: list[Scope] = []
         self._lock = threading.Lock()
 
     def begin(self, turn: str | None, session: str | None) -> str:
@@ -78,17 +79,25 @@ class Turns:
             owner = session or self._session
             inner = self._scope_of(owner, self.begin(turn, owner), place)
         token = _scope.set(inner)
+        self._open.append(inner)
         try:
             yield inner.turn
         finally:
+            self._open.remove(inner)
             _scope.reset(token)
 
     def of(self, call: ToolCall | None = None) -> Scope:
-        """The scope a call belongs to: the context's, else the call's own ids, else the current."""
+        """The scope a call belongs to: the context's, else the call's own ids, else the last.
+
+        The last is the scope that is open, for tools in threads without the context (a host's
+        thread pool), else the turn that was begun last.
+        """
         scope = _scope.get()
         native = call is not None and bool(call.session_id or call.turn_id)
         if scope is not None and not (native and call is not None and call.native_ids):
             return scope
+        if not native and self._open:
+            return self._open[-1]
         session = (call.session_id if call else "") or self._session
         turn = call.turn_id if call else ""
         if turn:

@@ -87,6 +87,17 @@ def test_code_may_change_anything(tmp_path: Path) -> None:
     assert not intent.certain
 
 
+def test_paths_of_an_unknown_tool_are_hints(tmp_path: Path) -> None:
+    """A file is a target, a directory a place, and what is not there is neither."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "f").touch()
+    call = ToolCall("frob", effect=ToolEffect.ANY, paths=("d", "f", "none", "/"))
+    intent = intent_of(call, str(tmp_path))
+    assert intent is not None
+    assert intent.targets == (f"{tmp_path}/f",)
+    assert intent.places == (str(tmp_path), f"{tmp_path}/d", "/")
+
+
 def test_reasons_follow_the_grammar(tmp_path: Path) -> None:
     """A command's reason is the command, a file tool's the tool and its one path."""
     command, file = of_command("rm x", tmp_path), of_file("x", cwd=tmp_path)

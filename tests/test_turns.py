@@ -68,6 +68,23 @@ def test_threads_and_tasks_that_copy_the_context_inherit_the_scope() -> None:
     assert seen == [Scope("s", "t"), Scope("s", "t")]
 
 
+def test_a_thread_without_the_context_falls_back_to_the_open_scope() -> None:
+    """In a thread that inherits nothing, the scope that is open counts, and after it none."""
+    turns = Turns("s")
+    seen: list[Scope] = []
+
+    def ask() -> None:
+        thread = threading.Thread(target=lambda: seen.append(turns.of()))
+        thread.start()
+        thread.join()
+
+    with turns.scope("t", "x", None):
+        ask()
+    ask()
+    assert seen[0] == Scope("x", "t")
+    assert seen[1].session == "s"
+
+
 def test_a_calls_own_ids_count_outside_a_scope() -> None:
     """Native ids serve where no scope is active, and beat one only if they are said to."""
     turns = Turns("s")
