@@ -230,6 +230,16 @@ def test_a_rollback_drops_the_turns_from_its_checkpoint_on(
     assert reply.drop_turns == turns
 
 
+def test_only_the_last_of_the_turns_that_a_checkpoint_served_is_dropped(chat: Chat) -> None:
+    """A turn that changed nothing stays in the chat when the one after it is taken back."""
+    chat.writes("a", "1")
+    chat.writes("a", "1")
+    chat.writes("a", "2")
+    reply = chat.command.run("1", cwd=chat.root)
+    assert (chat.root / "a").read_text(encoding="utf-8") == "1"
+    assert reply.drop_turns == 1
+
+
 def test_a_turn_is_dropped_once(busy_chat: Chat) -> None:
     """What a rollback has taken out of the chat does not count in the next one."""
     assert busy_chat.command.run("1", cwd=busy_chat.root).drop_turns == 1
