@@ -23,6 +23,7 @@ from hermes_checkpoints.config import HERMES, Config, HostProfile
 from hermes_checkpoints.errors import (
     CheckpointError,
     CheckpointNotFound,
+    ConfigError,
     NotProtected,
     RestoreRefused,
 )
@@ -254,7 +255,11 @@ class CheckpointManager:
             return None
         from hermes_checkpoints.shell import CommandRules
 
-        return CommandRules.from_mapping(self.config.commands)
+        try:
+            return CommandRules.from_mapping(self.config.commands)
+        except ValueError as error:
+            where = f"{self.config.source}: " if self.config.source else ""
+            raise ConfigError(f"{where}checkpoints.commands: {error}") from error
 
     # ------------------------------------------------------------------ turns and calls
 
@@ -276,6 +281,16 @@ class CheckpointManager:
         """
         with self._turns.scope(turn_id, session_id, cwd) as turn:
             yield turn
+
+    @contextmanager
+    def session(self, session_id: str | None) -> Iterator[str]:
+        """Speak for another session than the manager's own, in the turn it is in; `None`: no."""
+        if session_id is None:
+            yield self._turns.of().session
+            return
+        turn = self._turns.of(ToolCall("", session_id=session_id)).turn
+        with self._turns.scope(turn, session_id, None):
+            yield session_id
 
     @contextmanager
     def activate(self) -> Iterator[CheckpointManager]:
@@ -509,10 +524,12 @@ class CheckpointManager:
         busy_ok: bool = False,
         environment: str = "local",
         plan: Plan | None = None,
+        chat: bool = True,
     ) -> Report:
         """Bring a checkpoint back. `keep_edits=False` overwrites hand-edits too.
 
-        Relative `paths` are relative to `directory`. Raises `CheckpointNotFound`,
+        Relative `paths` are relative to `directory`. With a `plan`, exactly that one. Without
+        `chat` the report tells the host to drop no turn. Raises `CheckpointNotFound`,
         `SelectionError`, `RestoreRefused` (nothing changed). A restore that failed in part returns
         a report with `ok=False`.
         """
@@ -531,9 +548,16 @@ class CheckpointManager:
             own_calls=_own_calls.get(),
             plan=plan,
         )
-        if report.ok and not paths:
+        if report.ok and chat and not paths:
             report = replace(report, drop_turns=self._turns_to_drop(checkpoint, scope))
         return self._rolled_back(report)
+
+    def rewind_chat(self, directory: str | os.PathLike[str], which: str | int) -> Report:
+        """Go back in the chat only: the report tells the host which turns to drop."""
+        checkpoint = self.find(directory, which)
+        turns = self._turns_to_drop(checkpoint, self._turns.of())
+        project = self.project(directory)
+        return self._rolled_back(Report(True, "chat", project, checkpoint, drop_turns=turns))
 
     def undo(
         self,
@@ -553,6 +577,7 @@ class CheckpointManager:
         return self._rolled_back(report)
 
     def _rolled_back(self, report: Report) -> Report:
+        self._turns.drop(self._turns.of().session, report.drop_turns)  # the host does the same
         self._trim(report.project)
         if self.on_rollback is not None:
             self.on_rollback(report)

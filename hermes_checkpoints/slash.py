@@ -21,15 +21,14 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_checkpoints import render
 from hermes_checkpoints.errors import CheckpointError, CheckpointNotFound
 from hermes_checkpoints.intent import is_sandbox
 from hermes_checkpoints.manager import CheckpointManager, sandbox_refusal
-from hermes_checkpoints.records import Checkpoint, Presence, Report, Step, ToolCall
+from hermes_checkpoints.records import Presence, Report, Step
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -127,11 +126,8 @@ class RollbackCommand:
         where = self._environment if environment is None else environment
         try:
             request = _parse(self._arguments(text), self._name)
-            with self._session(session_id):
-                reply = self._do(request, place, where)
-                turns = self._manager._turns
-                turns.drop(turns.of().session, reply.drop_turns)  # the host does the same
-                return reply
+            with self._manager.session(session_id):
+                return self._do(request, place, where)
         except _BadInput as error:
             return Reply(str(error), ok=False)
         except CheckpointError as error:
@@ -198,21 +194,18 @@ class RollbackCommand:
     def _restore(self, request: _Request, cwd: str) -> Reply:
         checkpoint = self._manager.find(cwd, request.which)
         if "--chat-only" in request.options:
-            return self._chat_only(checkpoint)
+            report = self._manager.rewind_chat(cwd, checkpoint.id)
+            text = render.chat_only(checkpoint, report.drop_turns)
+            return Reply(text, ok=True, report=report, drop_turns=report.drop_turns)
         report = self._manager.restore(
             cwd,
             checkpoint.id,
             request.paths,
             keep_edits="--all" not in request.options,
             busy_ok="--busy-ok" in request.options,
+            chat="--files-only" not in request.options,
         )
-        if "--files-only" in request.options:
-            report = replace(report, drop_turns=0)
         return self._reported(report)
-
-    def _chat_only(self, checkpoint: Checkpoint) -> Reply:
-        turns = self._manager._turns_to_drop(checkpoint, self._manager._turns.of())
-        return Reply(render.chat_only(checkpoint, turns), ok=True, drop_turns=turns)
 
     def _undo(self, request: _Request, cwd: str) -> Reply:
         busy_ok = "--busy-ok" in request.options
@@ -233,17 +226,6 @@ class RollbackCommand:
         if isinstance(error, CheckpointNotFound) and not error.hint:
             error = CheckpointNotFound(error.message, hint=f"{self._name} lists them")
         return render.complaint(error, self._words)
-
-    @contextmanager
-    def _session(self, session_id: str | None) -> Iterator[None]:
-        """Speak for another session than the manager's own, in the turn it is in."""
-        if session_id is None:
-            yield
-            return
-        call = ToolCall("rollback", session_id=session_id)
-        turn = self._manager._turns.of(call).turn
-        with self._manager.turn(turn, session_id=session_id):
-            yield
 
     # ------------------------------------------------------------------ completion
 
