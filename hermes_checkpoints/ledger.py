@@ -137,7 +137,7 @@ class Ledger:
                 self._entries = [e for e in self._entries if e.call != record["void"]]
             else:
                 self._entries.extend(_entries(record))
-        except (ValueError, KeyError, TypeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return  # a damaged line: what it said is unknown, and unknown means the person's
 
 

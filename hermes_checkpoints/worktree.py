@@ -250,13 +250,14 @@ def remove_directory(root: str, directory: str) -> bool:
 
 
 def prune_directory(root: str, directory: str) -> list[str]:
-    """Remove the empty directories at and below a directory; returns those that went."""
+    """Remove a directory that holds nothing but directories; returns all that went."""
     gone: list[str] = []
     if not is_directory(root, directory):
         return gone
     with open_directory(root, directory) as top:
-        for place, _, files, at in os.fwalk(".", topdown=False, dir_fd=top):
-            names = [] if files else os.listdir(at)
+        if any(files or _links(at, names) for _, names, files, at in os.fwalk(".", dir_fd=top)):
+            return gone
+        for place, names, _, at in os.fwalk(".", topdown=False, dir_fd=top):
             gone += [
                 os.path.normpath(f"{directory}/{place}/{name}")
                 for name in names
@@ -265,6 +266,11 @@ def prune_directory(root: str, directory: str) -> list[str]:
     if remove_directory(root, directory):
         gone.append(directory)
     return gone
+
+
+def _links(at: int, names: Iterable[str]) -> bool:
+    """Whether one of these directories is in truth a link to one."""
+    return any(stat.S_ISLNK(os.lstat(name, dir_fd=at).st_mode) for name in names)
 
 
 def _removes(at: int, name: str) -> bool:

@@ -26,7 +26,6 @@ from hypothesis.stateful import (
 
 from hermes_checkpoints.errors import RestoreRefused, SelectionError
 from hermes_checkpoints.records import Report
-from hermes_checkpoints.stores.memory import MemoryStore
 from tests.scene import Scene, put
 
 State = tuple[str, int] | None
@@ -68,10 +67,12 @@ class Model:
 class Rollbacks(RuleBasedStateMachine):
     """Everything a person, an agent and `/rollback` may do to one small project."""
 
+    store = "memory"
+
     @initialize()
     def begin(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="model-"))
-        self.scene = Scene(self.directory, MemoryStore(), max_file_size_mb=CAP / 2**20)
+        self.scene = Scene(self.directory, self.store, max_file_size_mb=CAP / 2**20)
         self.model = Model()
         self.count = 0
         self.outside = self.directory / "outside"
@@ -82,6 +83,7 @@ class Rollbacks(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "directory"):
+            self.scene.store.close()
             shutil.rmtree(self.directory, ignore_errors=True)
 
     # ------------------------------------------------------------------ parts
@@ -504,9 +506,15 @@ def alike(one: State, other: State) -> bool:
     return (one and one[0]) == (other and other[0])
 
 
-def run(examples: int) -> None:
+class RollbacksOnGit(Rollbacks):
+    """The same, on the store people use."""
+
+    store = "git"
+
+
+def run(machine: type[Rollbacks], examples: int) -> None:
     run_state_machine_as_test(
-        Rollbacks,
+        machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=25,
@@ -518,10 +526,21 @@ def run(examples: int) -> None:
 
 def test_rollbacks_keep_their_promises_in_any_order() -> None:
     """Whatever was done before, a rollback saves first, touches only what it may, and undoes."""
-    run(200)
+    run(Rollbacks, 200)
 
 
 @pytest.mark.long
 def test_rollbacks_keep_their_promises_in_very_many_orders() -> None:
     """The same with 2,000 examples."""
-    run(2000)
+    run(Rollbacks, 2000)
+
+
+def test_rollbacks_on_git_keep_their_promises() -> None:
+    """A few orders of everything on the git store, where each step takes long."""
+    run(RollbacksOnGit, 10)
+
+
+@pytest.mark.long
+def test_rollbacks_on_git_keep_their_promises_in_many_orders() -> None:
+    """The same with 200 examples."""
+    run(RollbacksOnGit, 200)
