@@ -24,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -222,6 +223,15 @@ class Layout:
             write_bytes(path, text)
         self._excludes[patterns] = path
         return path
+
+    def own_patterns(self, root: str) -> tuple[str, ...]:
+        """Ignore patterns for what of the store lies in a project: it never captures itself."""
+        base, top = os.path.realpath(self.base), root.rstrip("/") + "/"
+        if base == root:
+            return ("/store/", "/legacy-*/", "/corrupt-*/", "/.last_prune")
+        if not base.startswith(top):
+            return ()
+        return ("/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", base[len(top) :]) + "/",)
 
     def _add_config(self) -> None:
         path = self.path("config")

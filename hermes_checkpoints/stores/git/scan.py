@@ -136,7 +136,7 @@ class _Look:
             gitdir=layout.gitdir(project.id),
             root=project.root,
             index=layout.index(project.id),
-            excludes=layout.excludes_file(rules.exclude),
+            excludes=layout.excludes_file((*rules.exclude, *layout.own_patterns(project.root))),
         )
         self._judge = Judge(project.root, rules)
         self._staging = Staging(plumbing, self._place, layout.path("objects"), self._judge)
@@ -287,10 +287,11 @@ class _Look:
         """Those of some directories that no rule leaves out."""
         if not closed:
             return {}
-        asked = b"".join(os.fsencode(path) + b"/\0" for path in closed if path)
+        # It knows no literal pathspecs (2.39); after "./" nothing is magic.
+        asked = b"".join(b"./%s/\0" % os.fsencode(path) for path in closed if path)
         check = ["check-ignore", "-z", "--stdin", "--no-index"]
-        out = self._plumbing.run(check, self._place, given=asked, ok=(0, 1)).out
-        ignored = {os.fsdecode(name).rstrip("/") for name in out.split(b"\0") if name}
+        out = self._plumbing.run(check, self._place, given=asked, ok=(0, 1), pathspecs=True).out
+        ignored = {os.fsdecode(name)[2:].rstrip("/") for name in out.split(b"\0") if name}
         return {path or ".": why for path, why in closed.items() if path not in ignored}
 
     # ------------------------------------------------------------------ modes
@@ -307,7 +308,8 @@ class _Look:
         if refreshed:
             touched = Index.load(self._place.index).touched_since(state.looked - _YOUNG)
             paths.update(map(os.fsdecode, touched))
-        young = [p for p in paths - work.add.keys() if self._note_mode(p, self._peek(p))]
+        paths -= work.add.keys() | work.remove | work.gaps.keys()
+        young = [p for p in paths if self._note_mode(p, self._peek(p))]
         young += [p for p, info in work.add.items() if self._note_mode(p, info)]
         for top in work.nested:
             for path in [p for p in state.modes if p.startswith(top + "/")]:
