@@ -43,6 +43,19 @@ FRAMEWORKS = (
     Framework("deepagents", "deepagents", "test_deepagents.py", "deepagents"),
     Framework("openai-agents", "openai-agents", "test_openai_agents.py", "openai-agents"),
     Framework("pydantic-ai", "pydantic-ai-slim", "test_pydantic_ai.py", "pydantic-ai"),
+    Framework("adk", "google-adk", "test_google_adk.py", "adk"),
+    Framework("strands", "strands-agents", "test_strands.py", "strands"),
+    Framework("agno", "agno", "test_agno.py", "agno"),
+    Framework("crewai", "crewai", "test_crewai.py", "crewai"),
+    Framework("smolagents", "smolagents", "test_smolagents.py", "smolagents"),
+    Framework(
+        "agent-framework", "agent-framework-core", "test_agent_framework.py", "agent-framework"
+    ),
+    Framework(
+        "llama-index", "llama-index-core", "test_llama_index.py", more=("llama-index-core>=0.14",)
+    ),
+    Framework("haystack", "haystack-ai", "test_haystack.py", more=("haystack-ai>=3.0",)),
+    Framework("autogen", "autogen-agentchat", "test_autogen.py", more=("autogen-agentchat>=0.7",)),
     Framework("mcp", "fastmcp", "test_mcp.py", "mcp"),
     Framework("hermes-agent", "hermes-agent", "test_hermes.py", more=("hermes-agent",)),
     Framework("claude-code", "claude-agent-sdk", "test_claude_cli.py", more=("claude-agent-sdk",)),
