@@ -50,13 +50,20 @@ def is_url(argument: str) -> bool:
     return bool(_URL.match(argument))
 
 
+def _known_part(argument: str) -> str:
+    """The directory above what is not known of a path; a name that begins known is a pattern."""
+    head, unknown, _ = argument.partition(UNKNOWN)
+    directory, slash, _ = head.rpartition("/")
+    return (directory or "/") if unknown and slash else argument
+
+
 def resolve(argument: str, place: str | None) -> tuple[str | None, bool]:
     """The absolute path an argument names from directory `place`, and whether that is certain."""
     certain = not _MARKS.search(argument)
     if not certain:
-        if argument.lstrip(GUESS).startswith(UNKNOWN) or not argument:
+        if argument.lstrip(GUESS).startswith((UNKNOWN, "/" + UNKNOWN)):
             return None, False
-        argument = argument.translate(_TO_PATTERN)
+        argument = _known_part(argument).translate(_TO_PATTERN)
     if len(argument) + len(place or "") > MAX_PATH:
         return None, False
     if place is not None and _DRIVE.match(place):

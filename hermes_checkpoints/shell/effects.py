@@ -25,7 +25,8 @@ class Effect:
     """One thing a command does, or may do, to one path.
 
     `path` is absolute and normalised; None means it is not known which. A glob keeps its pattern
-    text, with `*` also standing for a part of the name that is not known, and is not `certain`.
+    text and is not `certain`; of a path known only in part, the directory that is known is named,
+    or a pattern (`tmp.$$` is `tmp.*`).
     A certain path may be a directory: then the effect is on what is in it.
     `evidence` holds the words that say so, the program first.
     """

@@ -5,52 +5,11 @@ from __future__ import annotations
 import re
 
 from ..apply import looks_like_path
-from ..arguments import STAR, UNKNOWN, source, words
-from ..call import MAX_CODE, Call
+from ..arguments import UNKNOWN, source, words
+from ..call import Call
 from ..effects import Kind
+from .code import scan_code
 
-_WRITES = re.compile(
-    r"\b(?:unlink|unlinkSync|rmtree|rmdir|rmdirSync|rmSync|rm_rf|rm_f|rm_r|remove|removeSync|"
-    r"remove_file|remove_dir\w*|rename|renameSync|renames|truncate|truncateSync|ftruncate|"
-    r"write_text|write_bytes|writeFile|writeFileSync|writeTextFile\w*|writeSync|appendFile\w*|"
-    r"copyFile\w*|cpSync|copyfile|copytree|copy2|shutil|symlink\w*|link|mkdir\w*|mkpath|makedirs|"
-    r"chmod\w*|chown\w*|utime|touch|file_put_contents|fwrite|fputs|fputcsv|move_uploaded_file|"
-    r"FileUtils|Bun\.write|createWriteStream|write\.csv|write\.table|write_csv|saveRDS|save|"
-    r"writeLines|sink|file\.(?:remove|rename|copy|create|append)|dir\.create|unzip|untar|"
-    r"outputFile\w*|outputJson\w*|writeJson\w*|ensureFile\w*|ensureDir\w*|emptyDir\w*|spit|"
-    r"moveSync|extractAllTo|dump)\b\s*[!?]?(?=[\s(\"'.])"
-    r"|\bFile\.(?:delete|write|rename|open|rm!?|cp!?|unlink|rm_rf!?|symlink|chmod|truncate|copy)"
-    r"|\bFile\.(?:WriteAll\w+|Delete|Move|Copy|AppendAll\w+)|\bIO\.write\b|\bPathname\b"
-    r"|\bopen\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['\"]\s*\+?(?:[rb]*[wax][bt+]*['\"]|r\+|>|\|)"
-    r"|\bio\.open\s*\([^)]*['\"][rb]*[wa]|\bfopen\s*\([^)]*['\"][rb]*[wacx+]"
-    r"|\bfile\s+(?:delete|rename|copy|mkdir)\b|\.delete\s*\(\)|\.write\s*\(|\.save\s*\("
-)
-_RUNS = re.compile(
-    r"\b(?:os\.system|system|popen|execSync|execFileSync|spawn\w*|child_process|shell_exec|"
-    r"passthru|proc_open|subprocess|check_call|check_output|Popen|qx|Open3|do\s+shell\s+script|"
-    r"os\.execute|eval|exec|instance_eval|__import__|b64decode|marshal|require_relative|load|"
-    r"Process\.spawn|\$`|Deno\.(?:run|Command)|zx)\b(?!\s*\.)"
-)
-_RUN_TEXT = re.compile(
-    r"(?:os\.system|execSync|\bexec|\bsystem|popen|shell_exec|passthru|do shell script|"
-    r"os\.execute|getoutput|spawnSync|\bcall|IO\.popen)\s*\(?\s*(['\"`])((?:\\.|(?!\1).)*)\1(?=\s*[,)\n;]|\s*$)"
-)
-_BACKTICKS = re.compile(r"(?:`([^`\n]+)`|\b(?:qx|%x)[({/]([^)}/\n]+)[)}/])")
-_COMMENT = re.compile(r"(?m)^\s*(?:#(?!!)|//).*$")
-_PRINTED = re.compile(
-    r"\b(?:print|puts|echo|console\.\w+|printf|say|println|cat|message|p)\b\s*\(?\s*"
-    r"(?:(['\"`])(?:\\.|(?!\1)[^\n\\])*\1)(?=\s*[,);\n]|\s*$)"
-)
-_READ_ONLY_CALLS = re.compile(
-    r"(?:process\.stdout\.write|sys\.stdout\.write|\$stdout\.write|STDOUT\.write|io\.write"
-    r"|Deno\.stdout\.write\w*|\.dumps)"
-)
-_STRING = re.compile(r"(['\"`])((?:\\.|(?!\1)[^\\\n]){1,200})\1")
-_WRITTEN_FIRST = re.compile(  # calls whose first argument is the path, in several languages
-    r"\b(?:unlink\w*|rm\w*|remove\w*|delete|write\w*|appendFile\w*|file_put_contents|mkdir\w*|"
-    r"truncate\w*|touch|rename\w*|chmod\w*|spit)[!?]?\s*\(?\s*(['\"`])([^'\"`\n$\\]{1,200})\1"
-)
-_NOT_PATHS = re.compile(r"[rwabxt+]{1,3}|utf-?8|ascii|latin1|fs(?:/promises)?|node:.*|\.|fs-extra")
 _INLINE = {  # interpreter -> options whose value is code
     "python": ("-c",), "node": ("-e", "--eval", "-p", "--print", "-pe"), "deno": (),
     "bun": ("-e", "--eval", "-p", "--print"), "php": ("-r", "-B", "-R", "-E"), "lua": ("-e",),
@@ -119,7 +78,7 @@ def interpret(call: Call) -> None:
         _line_language(call, language)
         return
     if language == "deno" and args[:1] == ["eval"]:
-        scan(call, language, next((a for a in args[1:] if not a.startswith("-")), UNKNOWN))
+        scan_code(call, language, next((a for a in args[1:] if not a.startswith("-")), UNKNOWN))
         return
     if language in ("deno", "bun") and args and not args[0].startswith("-") and args[0] != "run":
         _toolchain(call, language)
@@ -131,7 +90,7 @@ def interpret(call: Call) -> None:
         if arg in _INLINE[language] or (
             language == "python" and re.fullmatch(r"-[bBdEiIOqsSuvx]*c", arg)
         ):
-            scan(call, language, following)
+            scan_code(call, language, following)
             return
         if language == "python" and arg.startswith("-m"):
             module = arg[2:] or following
@@ -150,7 +109,7 @@ def interpret(call: Call) -> None:
             _script_file(call, args[at:])
             return
     if call.stdin:
-        scan(call, language, call.stdin)
+        scan_code(call, language, call.stdin)
 
 
 def _script_file(call: Call, words: list[str]) -> None:
@@ -224,11 +183,11 @@ def _line_language(call: Call, language: str) -> None:
             call.effects(Kind.WRITE, [file + suffix for file in files])
     elif programs:
         for program in programs:
-            scan(call, language, program)
+            scan_code(call, language, program)
     elif files and files != ["-"]:
         _script_file(call, files)
     elif call.stdin:
-        scan(call, language, call.stdin)
+        scan_code(call, language, call.stdin)
 
 
 def run_module(call: Call, module: str, rest: list[str]) -> None:
@@ -260,65 +219,3 @@ _QUIET_MODULES = words(
 _MODULE_PROGRAMS = {"nose2": "pytest", "pip._internal": "pip", "IPython": "ipython",
                     "PyInstaller": "pyinstaller", "sphinx": "sphinx-build",
                     "pre_commit": "pre-commit", "http": "http"}  # fmt: skip
-
-
-def scan(call: Call, language: str, text: str) -> None:
-    """Report what a piece of code writes, as far as its text tells."""
-    if text == UNKNOWN or len(text) > MAX_CODE:
-        call.unknown("code")
-        return
-    if language == "python":
-        from .python_code import scan_python  # imports `ast`, which costs milliseconds
-
-        if scan_python(call, text):
-            return
-    _scan_text(call, text)
-
-
-def _scan_text(call: Call, text: str) -> None:
-    """The same for a language that is only known roughly: by the names of its calls."""
-    code = _PRINTED.sub(" ", _READ_ONLY_CALLS.sub(" ", _COMMENT.sub("", text)))
-    if UNKNOWN in code and re.search(r"[^\w'\"/.\0 -]\0|^\0", code) and not code.count('"'):
-        call.unknown("code")
-    shells = [match[2] for match in _RUN_TEXT.finditer(code)]
-    shells += (
-        [a or b for a, b in _BACKTICKS.findall(code)]
-        if "`" in code and not re.search(r"require\(|=>|const ", code)
-        else []
-    )
-    for shell_text in shells:
-        call.shell(_unescape(shell_text))
-    rest = _RUN_TEXT.sub(" ", code)
-    if _RUNS.search(
-        re.sub(r"require\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", "", rest)
-    ):
-        lists = re.findall(r"[\[(]\s*((?:['\"][^'\"]*['\"]\s*,?\s*\[?\s*)+)\]?", rest)
-        commands = [re.findall(r"['\"]([^'\"]*)['\"]", words) for words in lists]
-        commands = [words for words in commands if len(words) > 1]
-        for words in commands:
-            call.run(words, stdin="")
-        if not commands:
-            call.unknown("code that runs code")
-    if _WRITES.search(rest):
-        _written_literals(call, rest)
-
-
-def _written_literals(call: Call, code: str) -> None:
-    for match in _WRITTEN_FIRST.finditer(code):
-        call.effect(Kind.WRITE, match[2].replace("*", STAR), certain=False)
-    names = [
-        match[2]
-        for match in _STRING.finditer(code)
-        if re.fullmatch(r"[\w.~/@+*-]*[\w/*][\w.@+*-]*", match[2])
-        and not _NOT_PATHS.fullmatch(match[2])
-        and (looks_like_path(match[2]) or re.fullmatch(r"[\w-]+", match[2]))
-    ]
-    likely = [name for name in names if looks_like_path(name)] or names
-    for name in likely[:20]:
-        call.effect(Kind.WRITE, name.replace("*", STAR), certain=False)
-    if not likely:
-        call.effect(Kind.WRITE, UNKNOWN)
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: match[1], text)

@@ -165,6 +165,10 @@ class _Reading:
                     self.files.add(item.optional_vars.id)
 
     def _bind(self, target: ast.expr, value: ast.expr, *, items: bool = False) -> None:
+        walked = items and isinstance(value, ast.Call) and self._name(value.func) == "os.walk"
+        if walked and isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
+            self._bind(target.elts[0], value.args[0] if value.args else value)
+            return
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for left, right in zip(target.elts, value.elts, strict=False):
                 self._bind(left, right)
