@@ -94,6 +94,9 @@ def make_plan(
     """What restoring a checkpoint would do with each path of the scope."""
     planner = _Planner(situation, keep_edits=keep_edits and situation.history is not None)
     steps = planner.steps()
+    moving = planner.in_the_way(steps)
+    if moving:
+        notes = (*notes, f"no checkpoint holds {', '.join(moving)}, so it is moved out of the way")
     return Plan(
         project=project,
         checkpoint=checkpoint,
@@ -139,6 +142,13 @@ class _Planner:
         paths = {*self._then.files, *self._now.files, *self._written}
         steps = [s for p in sorted(paths) if p in self._it.scope and (s := self._step(p))]
         return tuple(_clear_the_way(steps, self._now, self._gaps_now))
+
+    def in_the_way(self, steps: Iterable[Step]) -> list[str]:
+        """What exists and can't be saved, and is where a file or a directory is to be."""
+        places = {step.path for step in steps if step.kind is StepKind.WRITE}
+        above_places = directories_of(places)
+        gaps = (gap.path for gap in self._now.gaps or ())
+        return [g for g in gaps if g in above_places or any(up in places for up in above(g))]
 
     def unrestorable(self) -> tuple[Gap, ...]:
         """What the checkpoint does not hold, as far as the scope reaches."""

@@ -644,6 +644,7 @@ def test_what_no_snapshot_holds_is_moved_out_of_the_way(capped: Scene, every: bo
         (root / "x").mkdir()
     scene.user("x/huge.dat", "h" * 200)
     scene.write({"y": "2"})
+    assert any("x/huge.dat" in note for note in scene.plan(all=every).notes)
     report = scene.rollback(all=every)
     assert (scene["x"], scene["y"]) == ("f", "1")
     assert report.aside == (("x/huge.dat", "x.aside-1/huge.dat"),)
