@@ -292,6 +292,8 @@ _TABLE: tuple[tuple[_Rule, str], ...] = (
     (_NOTHING, "directory_tree tree web_search web_fetch web_extract fetch_url fetch_webpage"),
     (_NOTHING, "session_search codebase_search file_search grep_search semantic_search"),
     (_NOTHING, "bash_output notebook_read file_glob_search"),
+    # our own MCP server: a lease of its own call would keep a restore from starting
+    (_NOTHING, "list_checkpoints diff_checkpoint plan_restore restore_checkpoint"),
     # making a directory destroys nothing
     (_NOTHING, "create_directory make_directory create_dir make_dir mkdir"),
 )

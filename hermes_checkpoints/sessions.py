@@ -73,6 +73,15 @@ class Sessions:
             if owner is None or not owner.alive:
                 file.unlink(missing_ok=True)
 
+    def of_process(self, pid: int) -> str | None:
+        """The session that a process owns; of several, the one that began or went on last."""
+        try:
+            files = [f for f in self._directory.iterdir() if f.suffix == ".json"]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        found = [(f.stat().st_mtime_ns, f) for f in files if _is_of(_read_owner(f), pid)]
+        return _read_session(max(found)[1]) if found else None
+
     def _file(self, session: str) -> Path:
         return self._directory / f"{file_name(session)}.json"
 
@@ -159,6 +168,17 @@ def _read_owner(file: Path) -> Owner | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         return Owner(int(data["pid"]), str(data["start"]), str(data["boot"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_of(owner: Owner | None, pid: int) -> bool:
+    return owner is not None and owner.pid == pid and owner.alive
+
+
+def _read_session(file: Path) -> str | None:
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))["session"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

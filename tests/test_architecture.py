@@ -176,6 +176,7 @@ _READ_THE_ENVIRONMENT = {
     "config",
     "cli.hook",  # a program: its host speaks to it by variables
     "cli.install",  # the same
+    "cli.mcp",  # the server behind the proxy gets the environment it would have had
     "integrations.hermes",  # the same: Hermes tells its plugins so where its tools act
     "shell.classifier",  # `~` is what the shell that will run the command takes it for
 }

@@ -203,6 +203,14 @@ def test_reading_takes_no_checkpoint(agent_of: Callable[..., Agent]) -> None:
     assert agent.checkpoints == []
 
 
+def test_our_own_server(agent_of: Callable[..., Agent]) -> None:
+    """A call of our own MCP server opens no lease, which would keep its restore from starting."""
+    agent = agent_of()
+    agent.prompt()
+    agent.begin("mcp__hermes-checkpoints__restore_checkpoint", {"token": "x", "checkpoint": "1"})
+    assert _leftovers(agent.config) == []
+
+
 def test_a_patch_of_codex(agent_of: Callable[..., Agent]) -> None:
     """Codex' `apply_patch` is protected by the files its patch names, ignored ones too."""
     agent = agent_of("codex")

@@ -25,7 +25,7 @@ Run = Callable[[Context], int]
 """Does one command and returns the exit code."""
 
 # Each has `register(commands)`. A command in a module of its own is one more line here.
-_MODULES = ("upkeep", "rollback", "look", "program", "hook", "install")
+_MODULES = ("upkeep", "rollback", "look", "program", "hook", "install", "mcp")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
