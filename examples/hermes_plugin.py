@@ -75,8 +75,10 @@ def prepare(home: Path, project: Path) -> None:
 
 def start(url: str) -> Any:
     """Hermes as its own entry points start it, with the plugins of its home."""
-    from hermes_cli.plugins import discover_plugins
-    from run_agent import AIAgent
+    from hermes_cli.plugins import (  # type: ignore[import-not-found, unused-ignore]
+        discover_plugins,
+    )
+    from run_agent import AIAgent  # type: ignore[import-not-found, unused-ignore]
 
     discover_plugins()
     return AIAgent(
@@ -94,7 +96,9 @@ def start(url: str) -> Any:
 
 def slash_command(name: str) -> Callable[[str], str]:
     """What Hermes runs when a person types `/name …`."""
-    from hermes_cli.plugins import get_plugin_command_handler
+    from hermes_cli.plugins import (  # type: ignore[import-not-found, unused-ignore]
+        get_plugin_command_handler,
+    )
 
     handler: Callable[[str], str] = get_plugin_command_handler(name)
     return handler

@@ -32,11 +32,11 @@ async def use(project: Path, manager: hc.CheckpointManager) -> None:
     files: FastMCP[None] = FastMCP("files")
     files.add_middleware(CheckpointMiddleware(manager))
 
-    @files.tool
     def write_file(path: str, content: str) -> str:
         (project / path).write_text(content)
         return "ok"
 
+    files.tool(write_file)
     async with Client(files) as client:
         await client.call_tool("write_file", {"path": "thesis.txt", "content": ""})
     print("after the call:", (project / "thesis.txt").read_text())

@@ -128,7 +128,9 @@ class Plugin:
     def _session(self, place: str) -> str | None:
         """Whose chat this is: what Hermes says, else whoever worked here last."""
         try:
-            from gateway.session_context import get_session_env
+            from gateway.session_context import (  # type: ignore[import-not-found, unused-ignore]
+                get_session_env,
+            )
         except ImportError:
             known = ""
         else:
@@ -155,7 +157,9 @@ def _environment() -> str:
 def _directory(task_id: str = "default") -> str:
     """Where a task's tools resolve relative paths: a `cd` lasts from one command to the next."""
     try:
-        from tools.terminal_tool import get_session_cwd
+        from tools.terminal_tool import (  # type: ignore[import-not-found, unused-ignore]
+            get_session_cwd,
+        )
 
         known = get_session_cwd(task_id)
     except (ImportError, LookupError):
