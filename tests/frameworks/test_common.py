@@ -17,6 +17,12 @@ ADAPTERS = {
     "deepagents": ("deepagents", "deepagents"),
     "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai.capabilities", "pydantic-ai"),
+    "google_adk": ("google.adk.plugins.base_plugin", "adk"),
+    "strands": ("strands.hooks", "strands"),
+    "agno": ("agno", "agno"),
+    "crewai": ("crewai.hooks", "crewai"),
+    "smolagents": ("smolagents.memory", "smolagents"),
+    "agent_framework": ("agent_framework", "agent-framework"),
 }
 
 
