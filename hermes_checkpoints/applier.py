@@ -184,7 +184,7 @@ class _Run:
             for index, move in enumerate(self._task.moves)
             if move.new is not None and not same(self._present(move.path), move.new)
         ]
-        contents = read([new.content for _, _, new in todo])
+        contents = _ahead(read([new.content for _, _, new in todo]))
         for (index, move, new), data in zip(todo, contents, strict=True):
             if content_id(data) != new.content:
                 raise StoreError(f"the stored content {new.content} of {move.path} is damaged")
@@ -318,6 +318,26 @@ class _Run:
                 raise _NoSpace(f"the disk is full ({path})") from error
             self._failed.add(path)
             self.done.failed.append((path, _why(error)))
+
+
+_AHEAD = 4 << 20
+
+
+def _ahead(contents: Iterable[bytes]) -> Iterator[bytes]:
+    """The same, read a few megabytes ahead.
+
+    A store that asks a child for each content answers 15 times as fast when nothing is done in
+    between (5,000 small files with git: 0.1 s instead of 2).
+    """
+    waiting: list[bytes] = []
+    size = 0
+    for content in contents:
+        waiting.append(content)
+        size += len(content) + 1024
+        if size >= _AHEAD:
+            yield from waiting
+            waiting, size = [], 0
+    yield from waiting
 
 
 def _why(error: OSError) -> str:
