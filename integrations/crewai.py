@@ -76,7 +76,7 @@ class _Hooks:
         return None
 
     def after(self, context: Any) -> None:
-        """Record what a call has changed. It has no id; its input is the same object at both ends."""
+        """Record what a call has changed. It has no id, but its input is one object throughout."""
         self.calls.end(id(context.tool_input))
 
     def end_all(self) -> None:
