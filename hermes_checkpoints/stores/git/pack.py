@@ -66,7 +66,10 @@ class PackWriter:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._file.close()
+        try:
+            self._file.close()  # on a full disk this fails again: its buffer is not empty
+        except OSError:
+            pass
         try:
             os.unlink(self._path)
         except FileNotFoundError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 import struct
 import time
@@ -19,7 +20,7 @@ from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.stores.base import Problem
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.index import Index
-from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
+from hermes_checkpoints.stores.git.layout import Layout, read_json, write_bytes, write_json
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
 from hermes_checkpoints.stores.git.reclaim import Reclaim
@@ -30,6 +31,7 @@ __all__ = ["Repair"]
 
 _log = logging.getLogger("hermes_checkpoints")
 _HOUR = 3600.0
+_PACKED = re.compile(r"[0-9a-f]{40} refs/[!-~]+|\^[0-9a-f]{40}|# pack-refs with:.*")
 
 
 class Repair:
@@ -92,45 +94,68 @@ class Repair:
 
     # ------------------------------------------------------------------ the store as a whole
 
-    def quarantine_if_dead(self) -> str:
-        """Move a store that git does not take for one to `corrupt-<time>`; its new name.
+    def mend(self, project_id: str) -> None:
+        """After a look that failed: mend the store if it is sick, else look at the history."""
+        if not self.mend_store(last_resort=False) and not self._refusal():
+            self.set_aside(project_id)
 
-        Everything cheaper was tried before: missing directories, HEAD, attributes.
+    def mend_store(self, *, last_resort: bool = True) -> bool:
+        """Make git take it for a store again; whether that was needed, and done.
+
+        Everything cheaper was tried before: missing directories, HEAD, attributes. The last resort
+        is to begin a new one; the caller then holds the store's lock.
         """
+        words = self._refusal()
+        if not words:
+            return False
+        for mend in (self._renew_config, self._salvage_packed_refs):
+            mend()
+            if not self._refusal():
+                _log.error("the checkpoint store %s was mended: %s", self._layout.store, words)
+                return True
+        if last_resort:
+            self.quarantine(words)
+        return last_resort
+
+    def _refusal(self) -> str:
+        """Why git does not take it for a store whose refs can be read; empty if it does."""
         try:
-            self._plumbing.run(["rev-parse", "--is-bare-repository"])
-            return ""
+            # Of refs only the names: one that points to a lost object is no reason to give up all.
+            self._plumbing.run(["for-each-ref", "--count=1", "--format=%(refname)"])
         except GitFailed as error:
-            words = error.words
-        if self._restore_config():
-            return ""
+            return error.words
+        return ""
+
+    def quarantine(self, words: str) -> None:
+        """Move the store to `corrupt-<time>`, so that a new one can begin."""
         name = f"corrupt-{time.strftime('%Y%m%d-%H%M%S')}"
         target = os.path.join(self._layout.base, name)
-        os.makedirs(target, mode=0o700)
+        os.makedirs(target, mode=0o700, exist_ok=True)
         for entry in os.listdir(self._layout.store):
             if entry != "locks":  # others may be waiting for these
                 os.rename(self._layout.path(entry), os.path.join(target, entry))
+        self._history.forget_cached()
         _log.error(
             "the checkpoint store %s was beyond repair (%s); it is now %s, and a new one begins",
             self._layout.store,
             words,
             target,
         )
-        return name
 
-    def _restore_config(self) -> bool:
-        """Whether the store lives again once its `config` is made anew; the old one is kept."""
+    def _renew_config(self) -> None:
+        """The old file is kept beside the new one."""
         config = self._layout.path("config")
-        try:
+        if os.path.isfile(config):
             os.replace(config, config + ".broken")
-        except FileNotFoundError:
-            pass
         self._layout.furnish()
-        try:
-            self._plumbing.run(["rev-parse", "--is-bare-repository"])
-        except GitFailed:
-            return False
-        return True
+
+    def _salvage_packed_refs(self) -> None:
+        """Keep the lines that are refs."""
+        path = self._layout.path("packed-refs")
+        lines = [line for line in _lines(path) if _PACKED.fullmatch(line)]
+        if os.path.isfile(path):
+            os.replace(path, path + ".broken")
+            write_bytes(path, "".join(line + "\n" for line in lines).encode())
 
     # ------------------------------------------------------------------ verify
 

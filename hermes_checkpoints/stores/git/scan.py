@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,7 +80,12 @@ class _State:
 
 
 class Scanner:
-    """Looks at the projects of one store. The caller holds the project's lock."""
+    """Looks at the projects of one store. The caller holds the project's lock.
+
+    `on_damage` is called with the project's id when a look failed, before the second one.
+    """
+
+    on_damage: Callable[[str], object] | None = None
 
     def __init__(self, layout: Layout, plumbing: Plumbing, refs: Refs) -> None:
         self._layout = layout
@@ -95,6 +101,8 @@ class Scanner:
             # A corrupt index, one that names a lost blob, or files that changed under the look:
             # all are cured by a new index and one more look.
             self.forget_index(project.id)
+            if self.on_damage:
+                self.on_damage(project.id)
             try:
                 return self._look(project, rules)
             except damage as error:

@@ -99,6 +99,7 @@ class GitStore:
             self._reclaim,
             self._scanner,
         )
+        self._scanner.on_damage = self._repair.mend
         self._books: Library | None = None
         self._furnished = False
 
@@ -149,13 +150,13 @@ class GitStore:
         return Matcher(self._plumbing).ignored(paths, dict(zip(names, contents, strict=True)))
 
     def _look(self, project: Project, rules: CaptureRules) -> Live:
-        """One scan. If it fails for what the store lost, that is set aside, and one more."""
+        """One scan. If it fails for damage to the whole store that can be mended, one more."""
         try:
             return self._scanner.look(project, rules)
         except CaptureFailed:
-            self._found_store(doubted=True)
-            if not self._repair.set_aside(project.id):
+            if not self._found_store(doubted=True):
                 raise
+            self._layout.furnish_project(project.id, project.root)
             return self._scanner.look(project, rules)
 
     @_clearly
@@ -413,22 +414,41 @@ class GitStore:
             with self._locks.held("store"):
                 self._layout.furnish_project(project.id, project.root)
 
-    def _found_store(self, *, doubted: bool = False) -> None:
+    def _found_store(self, *, doubted: bool = False) -> bool:
         """Create the store, or mend what it lacks; older layouts move aside.
 
-        Whether git takes it for a store is asked only if that is in doubt: it costs a child.
+        Whether git takes it for a store is asked only if that is in doubt, as it costs a child.
+        Returns whether it did not, and now does.
         """
         with self._locks.held("store"):
             doubted = doubted or (self._layout.exists and not self._layout.sound)
             self._layout.move_v1(time.time())
-            made = ["init", "--quiet", "--bare", "--template=", self._layout.store]
-            if not self._layout.exists:
-                self._plumbing.run(made, extra={"GIT_DIR": self._layout.store})
-            self._layout.furnish()
-            if doubted and self._repair.quarantine_if_dead():
-                self._plumbing.run(made, extra={"GIT_DIR": self._layout.store})
-                self._layout.furnish()
+            mended = self._furnish()
+            if doubted and self._repair.mend_store():
+                mended = True
+                self._furnish()
             self._furnished = True
+            return mended
+
+    def _furnish(self) -> bool:
+        """Complete the store's directory; whether one that can't be completed was moved away."""
+        self._initialise()
+        try:
+            self._layout.furnish()
+            return False
+        except StoreUnavailable as error:
+            wrong_kind = (FileExistsError, IsADirectoryError, NotADirectoryError)
+            if not isinstance(error.__cause__, wrong_kind):
+                raise
+            self._repair.quarantine(str(error))
+        self._initialise()
+        self._layout.furnish()
+        return True
+
+    def _initialise(self) -> None:
+        if not self._layout.exists:
+            made = ["init", "--quiet", "--bare", "--template=", self._layout.store]
+            self._plumbing.run(made, extra={"GIT_DIR": self._layout.store})
 
     def _library(self) -> Library:
         if self._books is None:
