@@ -6,7 +6,7 @@ ledger and the order of the checkpoints, looks at no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hermes_checkpoints.ledger import RESTORE, Entry
@@ -57,9 +57,8 @@ class History:
         self._target = target
         self._ours = ours
         self._entries: dict[str, list[Entry]] = {}
-        for entry in entries:
-            if self._is_later(entry):
-                self._entries.setdefault(entry.path, []).append(entry)
+        for entry in self._later(list(entries)):
+            self._entries.setdefault(entry.path, []).append(entry)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -143,11 +142,38 @@ class History:
         earlier = (n for n in range(at) if self._age.get(entries[n].checkpoint, oldest) > target)
         return max(earlier, default=-1)
 
-    def _is_later(self, entry: Entry) -> bool:
-        age = self._age.get(entry.checkpoint)
-        if age is None:  # its checkpoint was dropped or renamed: only the clock is left
-            return entry.time >= self._target.time
-        return age <= self._age[self._target.id]
+    def _later(self, entries: Sequence[Entry]) -> Iterator[Entry]:
+        """The entries since the target, in their order.
+
+        An entry whose checkpoint was dropped lies between its neighbours in the ledger. Where they
+        leave it open, only the clock is left, and that may count whole seconds: in doubt an entry
+        is older, and what it says of a path is not known.
+        """
+        target = self._age[self._target.id]
+        following = self._following(entries)
+        before: int | None = None
+        for entry, after in zip(entries, following, strict=True):
+            age = self._age.get(entry.checkpoint)
+            if age is not None:
+                before = age
+                later = age <= target
+            elif after is not None and target <= after:
+                later = False
+            elif before is not None and before <= target:
+                later = True
+            else:
+                later = entry.time >= self._target.time + 1
+            if later:
+                yield entry
+
+    def _following(self, entries: Sequence[Entry]) -> list[int | None]:
+        """For each entry the age of the checkpoint that the next entry with a known one has."""
+        known: int | None = None
+        found: list[int | None] = []
+        for entry in reversed(entries):
+            found.append(known)
+            known = self._age.get(entry.checkpoint, known)
+        return found[::-1]
 
 
 def _tool(entry: Entry) -> str:

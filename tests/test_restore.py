@@ -169,10 +169,21 @@ def test_older_entries_do_not_count() -> None:
 
 
 def test_entries_of_a_dropped_checkpoint_go_by_the_clock() -> None:
-    """An entry whose checkpoint is gone counts if it was made after the target."""
-    early, late = (wrote("f", "1", "2", at="gone", time=t) for t in (5.0, 15.0))
-    assert only(plan(files(f="1"), files(f="2"), early)).kind is StepKind.KEEP_YOURS
-    assert only(plan(files(f="1"), files(f="2"), late)).kind is StepKind.WRITE
+    """With nothing else to go by, an entry counts if it was surely made after the target."""
+    for time, kind in ((5.0, "keep-yours"), (10.5, "keep-yours"), (15.0, "write")):
+        entry = wrote("f", "1", "2", at="gone", time=time)
+        assert only(plan(files(f="1"), files(f="2"), entry)).kind.value == kind
+
+
+def test_entries_of_a_dropped_checkpoint_lie_between_their_neighbours() -> None:
+    """What was recorded before the target's own entries is older, whatever the clock says."""
+    older = wrote("f", "0", "1", at="gone", time=30.0)
+    mine = wrote("f", "1", "2", at="new", time=30.0)
+    assert only(plan(files(f="1"), files(f="2"), older, mine, target=NEW)).then == file("1")
+    between = wrote("f", "2", "3", at="gone", time=0.0)
+    first = wrote("g", "2", "2", at="old", time=0.0)
+    assert only(plan(files(f="2", g="2"), files(f="3", g="2"), first, between)).then == file("2")
+    assert only(plan(files(f="2"), files(f="3"), between)).kind is StepKind.KEEP_YOURS
 
 
 def test_a_restore_is_ours() -> None:
