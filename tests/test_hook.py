@@ -534,6 +534,34 @@ def test_the_hosts_process() -> None:
     assert host_process() != os.getpid()
 
 
+_HOST = """
+import json, subprocess, sys
+def hook(name):
+    event = {"hook_event_name": name, "session_id": "s", "prompt_id": "p", "tool_name": "Bash",
+             "tool_input": {"command": "rm keep.txt"}, "tool_use_id": "c"}
+    shell = [sys.executable, "-m", "hermes_checkpoints.cli", "hook", "claude-code"]
+    subprocess.run(shell, input=json.dumps(event).encode(), check=True)
+hook("PreToolUse")
+subprocess.run("rm keep.txt", shell=True)
+hook("PostToolUse")
+subprocess.run(sys.argv[1], shell=True, check=True)
+"""
+
+
+@pytest.mark.parametrize("command", ["restore 1", "plan 1", "restore 1; {0} undo"])
+def test_a_command_typed_within_the_agent(command: str, project_dir: Path) -> None:
+    """A shell that the running agent started restores what that agent wrote as its own."""
+    (project_dir / "keep.txt").write_text("kept\n")
+    program = f"{sys.executable} -m hermes_checkpoints.cli"
+    typed = f"{program} {command.format(program)}; true"
+    done = subprocess.run(
+        [*_PYTHON, _HOST, typed], cwd=project_dir, capture_output=True, text=True, check=True
+    )
+    assert "keep.txt" in done.stdout
+    assert "still runs" not in done.stdout
+    assert (project_dir / "keep.txt").exists() is (command == "restore 1")
+
+
 def test_the_sweep_comes_at_the_end(
     hook: Callable[..., subprocess.CompletedProcess[bytes]], home: Path
 ) -> None:

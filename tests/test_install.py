@@ -142,6 +142,18 @@ def test_uninstall_takes_exactly_ours(
     assert file.read_bytes() == text.encode("utf-8")
 
 
+def test_switches_among_the_hooks(shell: Shell, settings: Callable[..., Path]) -> None:
+    """What an agent keeps among its hooks that is no event stays as it is."""
+    text = json.dumps({"hooks": {"enabled": True, "disabled": ["x"]}}, indent=2)
+    file = settings(text, "gemini-cli")
+    assert shell("install", "gemini-cli", "--yes") == 0
+    hooks = json.loads(file.read_text())["hooks"]
+    assert (hooks["enabled"], hooks["disabled"]) == (True, ["x"])
+    assert hooks["BeforeTool"][0]["hooks"][0]["name"] == "hermes-checkpoints"
+    shell("uninstall", "gemini-cli", "--yes")
+    assert file.read_text() == text
+
+
 def test_installing_twice(shell: Shell, settings: Callable[..., Path]) -> None:
     """Installing again changes nothing, wherever our entries now stand in their lists."""
     file = settings()

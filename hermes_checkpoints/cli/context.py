@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,6 +50,18 @@ class Context:
             config = self.config.with_(enabled=True, auto_prune=False)
             self._manager = CheckpointManager(config, on_notice=self.out.note)
         return self._manager
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Speak for the agent from within which the command was typed, if one there was.
+
+        What that agent wrote is then its own, and not another session's that still runs.
+        """
+        from hermes_checkpoints.cli.hook import host_process
+
+        agent = self.manager.books.sessions.of_process(host_process())
+        with self.manager.turn(session_id=agent) if agent else nullcontext():
+            yield
 
     @property
     def house(self) -> Housekeeping:

@@ -14,7 +14,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ def _install(context: Context) -> int:
         context.out.text(_HERMES.format(command=_command(context, "hermes")))
         return 0
     agent = _agent(context)
-    settings = Settings.read(agent.file(context))
+    settings = Settings.read(agent.file(context), agent.all_events)
     groups = agent.groups(_command(context, agent.name))
     code = _change(context, settings, settings.with_groups(groups, agent.name))
     if code == 0 and not context.args.dry_run:
@@ -67,7 +67,7 @@ def _install(context: Context) -> int:
 
 def _uninstall(context: Context) -> int:
     agent = _agent(context)
-    settings = Settings.read(agent.file(context))
+    settings = Settings.read(agent.file(context), agent.all_events)
     return _change(context, settings, settings.without_groups(agent.name))
 
 
@@ -117,7 +117,8 @@ def _warn_if_off(context: Context) -> None:
 class Agent:
     """Where an agent's settings lie and which of its events we want.
 
-    `timeout` is in the agent's own unit. `then` is what the person has to know afterwards.
+    `timeout` is in the agent's own unit. `then` is what the person has to know afterwards. `named`:
+    its entries have names, by which a person can switch them off.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Agent:
     matcher: str
     timeout: int
     then: str
+    named: bool = False
 
     def file(self, context: Context) -> Path:
         """The settings file: the project's, or the person's own."""
@@ -137,9 +139,15 @@ class Agent:
         own = os.environ.get(self.variable, "")
         return (Path(own) if own else Path("~").expanduser() / self.directory) / self.filename
 
+    @property
+    def all_events(self) -> tuple[str, ...]:
+        return (*self.events, *self.tool_events)
+
     def groups(self, command: str) -> Groups:
         """Our entries by event."""
         entry = {"type": "command", "command": command, "timeout": self.timeout}
+        if self.named:
+            entry = {"name": "hermes-checkpoints", **entry}
         plain: Groups = {event: [{"hooks": [entry]}] for event in self.events}
         matched = {"matcher": self.matcher, "hooks": [entry]}
         return {**plain, **{event: [matched] for event in self.tool_events}}
@@ -179,7 +187,9 @@ AGENTS: Mapping[str, Agent] = {
             ("BeforeTool", "AfterTool"),
             "run_shell_command|write_file|replace|mcp__.*",
             120_000,
-            "Sessions of Gemini CLI that start from now on are protected.",
+            "Sessions of Gemini CLI that start from now on are protected, if hooks are switched on"
+            " there: type /hooks panel.",
+            named=True,
         ),
     )
 }
@@ -233,8 +243,11 @@ class Settings:
     values: dict[str, Any]
 
     @classmethod
-    def read(cls, file: Path) -> Settings:
-        """Raises `CheckpointError` for a file that could not be written back as it was."""
+    def read(cls, file: Path, events: Sequence[str]) -> Settings:
+        """The settings, of which `events` are going to be changed.
+
+        Raises `CheckpointError` for a file that could not be written back as it was.
+        """
         try:
             text = file.read_bytes().decode("utf-8")  # with its line ends
         except FileNotFoundError:
@@ -243,7 +256,7 @@ class Settings:
             raise CheckpointError(f"{file} cannot be read: {error}") from error
         try:
             values = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
-            _check(values)
+            _check(values, events)
         except ValueError as error:
             raise CheckpointError(
                 f"{file} is not changed, because it is no plain JSON settings file: {error}",
@@ -302,6 +315,8 @@ def _remove(values: dict[str, Any], agent: str, *, keep: Groups) -> None:
     """Take our entries out, except whole groups that are in `keep`, and what becomes empty."""
     hooks = values.get("hooks", {})
     for event, groups in list(hooks.items()):
+        if not _are_groups(groups):
+            continue  # some agents keep switches there too
         kept = keep.get(event, [])
         left = [g if g in kept else _without(g, agent) for g in groups]
         if left == groups:
@@ -328,14 +343,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check(values: Any) -> None:
+def _check(values: Any, events: Sequence[str]) -> None:
     """Raise `ValueError` where the file is not of the shape that agents document."""
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
     if not isinstance(hooks, dict):
         raise ValueError("it holds no object of settings, or hooks that are none")
-    for event, groups in hooks.items():
-        whole = isinstance(groups, list) and all(
-            isinstance(g, dict) and isinstance(g.get("hooks"), list) for g in groups
-        )
-        if not whole:
+    for event in events:
+        if not _are_groups(hooks.get(event, [])):
             raise ValueError(f"hooks.{event} is no list of groups with hooks")
+
+
+def _are_groups(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(g, dict) and isinstance(g.get("hooks"), list) for g in value
+    )

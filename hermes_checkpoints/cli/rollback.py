@@ -88,9 +88,10 @@ def _diff(context: Context) -> int:
 def _plan(context: Context) -> int:
     args = context.args
     checkpoint = context.manager.find(context.directory, args.which)
-    plan = context.manager.plan(
-        context.directory, checkpoint.id, paths=args.paths, keep_edits=not args.all
-    )
+    with context.session():
+        plan = context.manager.plan(
+            context.directory, checkpoint.id, paths=args.paths, keep_edits=not args.all
+        )
     rest = [*(["--all"] if args.all else []), *args.paths]
     typed = f"{context.words.restore} {checkpoint.short_id} {shlex.join(rest)}".rstrip()
     context.out.result(render.plan(plan, context.words, typed), plan)
@@ -101,15 +102,18 @@ def _restore(context: Context) -> int:
     args = context.args
     if args.dry_run:
         return _plan(context)
-    report = context.manager.restore(
-        context.directory, args.which, args.paths, keep_edits=not args.all, busy_ok=args.busy_ok
-    )
+    keep, busy_ok = not args.all, args.busy_ok
+    with context.session():
+        report = context.manager.restore(
+            context.directory, args.which, args.paths, keep_edits=keep, busy_ok=busy_ok
+        )
     context.out.result(render.report(report, context.words), report)
     return 0 if report.ok else 1
 
 
 def _undo(context: Context) -> int:
-    report = context.manager.undo(context.directory, busy_ok=context.args.busy_ok)
+    with context.session():
+        report = context.manager.undo(context.directory, busy_ok=context.args.busy_ok)
     context.out.result(render.report(report, context.words), report)
     return 0 if report.ok else 1
 
