@@ -85,7 +85,7 @@ def test_its_store_opens_here(wheel: Path, tmp_path: Path) -> None:
     assert said[:2] == [True, True]
     theirs = [one for one, _ in said[2]]
     assert scene.ids() == theirs
-    newest = scene.store.list(scene.project)[0]
+    newest = scene.store.list(scene.project, counts=True)[0]
     assert newest.gaps is None and newest.reason == "two"
     assert (newest.files, newest.insertions, newest.deletions) == (1, 1, 1)
     assert scene.holds(newest) == {"a": b"2"}

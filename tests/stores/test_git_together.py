@@ -159,7 +159,7 @@ def test_packs_and_loose_objects_stay_few(tmp_path: Path) -> None:
         if number % 10 == 0:
             with children() as started:
                 scene.store.compact()
-            assert not any(" gc" in command for command in started)
+            assert not any(" gc " in command for command in started)
         objects = scene.path / "objects"
         loose = sum(1 for p in objects.glob("??/*"))
         worst = max(worst, loose)

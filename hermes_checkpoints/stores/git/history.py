@@ -370,16 +370,18 @@ class History:
     def _save(self, project_id: str, catalogue: Catalogue) -> None:
         boundary = mark(self._boundary_path(project_id))
         path = self._path(project_id)
-        write_json(
-            path,
-            {
-                "format": _FORMAT,
-                "tip": catalogue.tip,
-                "boundary": boundary,
-                "rows": [rows.encode(row) for row in catalogue.rows],
-                "meta": catalogue.meta,
-            },
-        )
+        value = {
+            "format": _FORMAT,
+            "tip": catalogue.tip,
+            "boundary": boundary,
+            "rows": [rows.encode(row) for row in catalogue.rows],
+            "meta": catalogue.meta,
+        }
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            write_json(path, value)
+        except OSError:
+            pass  # it is derived: whoever can write makes it anew
         self._loaded[project_id] = ([catalogue.tip, mark(path), boundary], catalogue)
 
     def _rebuild(self, project_id: str, tip: str) -> Catalogue:

@@ -100,7 +100,10 @@ class Reclaim:
         return swept, ""
 
     def _repack(self, budget: float, *, full: bool) -> None:
-        """Unreachable objects: none survive `full`, others an hour as loose files."""
+        """Unreachable objects: none survive `full`; else the young ones wait in a cruft pack.
+
+        Not as loose files: a thousand turns in an hour would leave thousands of them.
+        """
         quiet = ["-c", "repack.writeBitmaps=false", "repack", "-q", "-d", "-n"]
         if full:
             self._plumbing.run([*quiet, "-a"], timeout=budget)
@@ -108,11 +111,11 @@ class Reclaim:
             return
         self._plumbing.run(["prune", "--expire=1.hour.ago"], timeout=budget)
         if self._boundary_moved():
-            keep = "--unpack-unreachable=1.hour.ago"
-            self._plumbing.run([*quiet, "-A", keep], timeout=budget)
-            self._note_boundary()
-        else:
-            self._plumbing.run([*quiet, "--geometric=2"], timeout=budget)
+            cruft = ["--cruft", "--cruft-expiration=1.hour.ago"]
+            if not self._plumbing.run([*quiet, *cruft], timeout=budget, ok=(0, 129)).status:
+                self._note_boundary()
+                return  # git before 2.37 knows no cruft packs: what is in packs waits for `full`
+        self._plumbing.run([*quiet, "--geometric=2"], timeout=budget)
 
     # ------------------------------------------------------------------ the boundary
 
