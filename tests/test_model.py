@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from hermes_checkpoints import bookkeeping
 from hermes_checkpoints.errors import RestoreRefused, SelectionError
 from hermes_checkpoints.records import Report
 from tests.scene import Scene, put
@@ -244,6 +245,31 @@ class Rollbacks(RuleBasedStateMachine):
     def oldest_is_dropped(self) -> None:
         self.scene.store.drop(self.scene.project, [self.scene.list[-1].id])
         self.scene.store.compact(full=True)
+
+    @precondition(lambda self: self.scene.list)
+    @rule(path=PATHS)
+    def path_is_forgotten(self, path: str) -> None:
+        """Nobody wrote the path any more, and the checkpoints that held it have new ids."""
+        scene, model = self.scene, self.model
+        ids = scene.store.forget_path(scene.project, path)
+        bookkeeping.forget_path(scene.books.of(scene.project), path, ids)
+        model.rolled.clear()
+        for known in list(model.calls):
+            calls = [(ids.get(first, first), old, new) for first, old, new in model.calls[known]]
+            model.calls[known] = calls
+            if known == path or known.startswith(path + "/"):
+                del model.calls[known]
+                model.last.pop(known, None)
+
+    @rule(path=st.sampled_from(["d", "e", "x/z"]))
+    def user_makes_a_directory(self, path: str) -> None:
+        self.clear(path).mkdir(parents=True, exist_ok=True)
+
+    @precondition(lambda self: self.scene.list)
+    @rule(path=st.sampled_from(["d", "e", "x/z"]))
+    def agent_removes_a_directory(self, path: str) -> None:
+        """A call that names a directory, and removes it with all below."""
+        self.agent([path], {path: None})
 
     # ------------------------------------------------------------------ rollbacks
 
