@@ -37,7 +37,7 @@ _REDIRECT = re.compile(
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*|[0-9$#?!*@-]")
 _ARITHMETIC_MARK = re.compile(r"[()'\"\\]")
-_BRACE_MARK = re.compile(r"[{}'\"\\]")
+_BRACE_MARK = re.compile(r"[<>]\(|[}'\"\\$`]")
 _SUBSTITUTION_MARK = re.compile(r"\\|\$\(|[<>]\(|`")
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(.))", re.S
@@ -286,9 +286,9 @@ class Lexer:
         elif text.startswith("$(", at):
             parts.append(Part("command", "$", quoted, self.substitution(2)))
         elif text.startswith("${", at):
-            stop = self.brace_end(at + 2)
-            self.at = stop + 1
-            parts.append(self.expansion("variable", text[at + 2 : stop], quoted))
+            self.at += 2
+            body = self.parameter(quoted)
+            parts.append(Part("variable", text[at + 2 : self.at - 1], quoted, body))
         elif text.startswith("$[", at):
             stop = text.find("]", at, at + MAX_ARITHMETIC)
             if stop < 0:
@@ -343,25 +343,32 @@ class Lexer:
                     return -1
         return -1
 
-    def brace_end(self, start: int) -> int:
-        """Where the `}` that closes a `${` stands."""
-        level, at = 0, start
-        while mark := _BRACE_MARK.search(self.text, at):
-            at = mark.end()
+    def parameter(self, quoted: bool) -> Script:
+        """Move past the `}` that closes a `${`; what runs while it is expanded."""
+        self.deeper()
+        parts: list[Part] = []
+        while mark := _BRACE_MARK.search(self.text, self.at):
+            self.at = mark.start()
             character = mark.group()
+            if character == "}":
+                self.at += 1
+                self.depth -= 1
+                return tuple(step for part in parts for step in part.body)
             if character == "\\":
-                at += 1
-            elif character == "{":
-                level += 1
-            elif character == "}":
-                if level == 0:
-                    return mark.start()
-                level -= 1
+                self.at += 2
+            elif character == "'" and (quoted or self.text.find("'", self.at + 1) < 0):
+                self.at += 1  # between double quotes it quotes nothing
+            elif len(character) == 2:
+                parts.append(Part("process", character, False, self.substitution(2)))
             else:
-                stop = self.text.find(character, at, at + MAX_ARITHMETIC)
-                if stop >= 0 and "}" not in self.text[at:stop]:
-                    at = stop + 1
+                self._WORD_READERS[character](self, parts)
         raise Unreadable("unterminated ${")
+
+    def deeper(self) -> None:
+        """Go one level down, within the limit."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Unreadable("nested too deeply")
 
     # -- redirections, assignments
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from .lexer import MAX_DEPTH, Lexer
+from .lexer import Lexer
 from .syntax import (
     Assignment,
     Command,
@@ -45,9 +45,7 @@ class Reader(Lexer):
 
     def script(self, stop: frozenset[str]) -> Script:
         """Steps up to one of the stop words (or `)`) in command position, or the end."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise Unreadable("nested too deeply")
+        self.deeper()
         steps: list[Step] = []
         while True:
             self.newlines()
@@ -282,7 +280,7 @@ class Reader(Lexer):
 
     def function_body(self, name: str) -> Node:
         self.newlines()
-        self.depth += 1
+        self.deeper()
         body = self.command()
         self.depth -= 1
         return Compound("function", ((Step(body),),), (), name)
@@ -295,9 +293,7 @@ class Reader(Lexer):
         self.blanks()
         if not (name.isidentifier() and self.text.startswith(("(", "{"), self.at)):
             self.at = here  # no name: the word was the command
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise Unreadable("nested too deeply")
+        self.deeper()
         body = self.command()
         self.depth -= 1
         return Compound("coproc", ((Step(body),),))
