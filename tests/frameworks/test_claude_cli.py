@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from tests.frameworks.conftest import FILES
 pytestmark = pytest.mark.framework
 
 Block = dict[str, Any]
+Reply = list[Block] | Callable[[], list[Block]]
 _EXAMPLES = Path(__file__).parents[2] / "examples" / "claude_code"
 
 
@@ -40,21 +42,22 @@ class Claude:
     root: Path
     home: Path
     record: Callable[[str, object], None]
-    replies: list[list[Block]] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()
     requests: list[dict[str, Any]] = field(default_factory=list)
 
-    def turn(self, prompt: str, *replies: list[Block], options: tuple[str, ...] = ()) -> str:
+    def turn(self, prompt: str, *replies: Reply, options: tuple[str, ...] = ()) -> str:
         """One turn; the model says `replies`, one after the other, and then that it is done."""
         left = list(replies)
 
         def script(messages: list[dict[str, Any]]) -> list[Block]:
-            self.requests.append(messages[-1])
-            return left.pop(0) if left else [{"type": "text", "text": "done"}]
+            self.requests.append(next(m for m in reversed(messages) if m["role"] == "user"))
+            reply = left.pop(0) if left else [{"type": "text", "text": "done"}]
+            return reply() if callable(reply) else reply
 
         with self.example.ScriptedApi(script) as api:
             environment = self.example.scratch_environment(self.home, api.url)
             words = [self.program, "-p", prompt, "--output-format", "json", *options]
-            words += ["--allowedTools", "Bash", "Write", "Edit", "Agent"]
+            words += ["--allowedTools", "Bash", "Write", "Edit", "Agent", *self.allowed]
             said: str = self.example._output(words, self.root, environment)
         return said
 
@@ -163,6 +166,37 @@ def test_rollback_typed_into_claude(claude: Claude) -> None:
     claude.turn("/rollback 1", options=("--resume", said["session_id"]))
     assert claude.is_back()
     assert len(claude.requests) == before
+
+
+def test_a_command_typed_within_claude(claude: Claude) -> None:
+    """The program's own shell restores what this session wrote, while the session runs."""
+    restore = f"{sys.executable} -m hermes_checkpoints.cli restore 1 --busy-ok"
+    claude.turn("tidy up", [bash("rm notes.txt")], [bash(restore, "toolu_2")])
+    assert claude.is_back()
+
+
+def test_our_server_within_claude(claude: Claude) -> None:
+    """The agent plans and restores with our MCP server, which knows its session's writes."""
+    pytest.importorskip("fastmcp", reason="FastMCP is not installed")
+    name = "mcp__hermes-checkpoints__"
+    server = {"command": sys.executable, "args": ["-m", "hermes_checkpoints.cli", "mcp"]}
+    (claude.home / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"hermes-checkpoints": server}})
+    )
+    options = ("--mcp-config", str(claude.home / "mcp.json"))
+
+    def ask(tool: str, call: str, **arguments: str) -> Block:
+        arguments = {"checkpoint": "1", **arguments}
+        return {"type": "tool_use", "id": call, "name": name + tool, "input": arguments}
+
+    def restore() -> list[Block]:
+        (token,) = re.findall(r"token\W+([0-9a-f]{20})", json.dumps(claude.requests[-1]))
+        return [ask("restore_checkpoint", "toolu_3", token=token)]
+
+    claude.allowed = (name + "plan_restore", name + "restore_checkpoint")
+    steps = ([bash("rm notes.txt")], [ask("plan_restore", "toolu_2")], restore)
+    claude.turn("tidy up", *steps, options=options)
+    assert claude.is_back()
 
 
 def test_a_call_that_cannot_be_protected_is_denied(claude: Claude) -> None:
