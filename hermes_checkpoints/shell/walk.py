@@ -39,10 +39,10 @@ MAX_UNROLLED = 32
 MAX_DEFINITIONS = 256
 MAX_EFFECTS = 20_000
 _DESCRIPTOR = re.compile(r"-|\d+-?")
-_BIN = re.compile(
-    r"(?:/usr)?(?:/local)?/s?bin/|/opt/(?:homebrew|local)/bin/|(?:[^\0]*/)?"
-    r"(?:node_modules/\.bin|vendor/bin|\.?v?env[^/]*/bin|\.venv/Scripts|venv/Scripts|\.cargo/bin"
-    r"|\.local/bin|go/bin)/"
+_BIN = re.compile(  # directories of installed programs: absolute, or of an environment
+    r"/(?:.*/)?(?:s?bin|\.bin|shims|libexec|Scripts)"
+    r"|(?:.*/)?(?:node_modules/\.bin|vendor/bin|\.?v?env[^/]*/(?:bin|Scripts))",
+    re.S,
 )
 _VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com|ps1)$", re.I)
@@ -417,17 +417,7 @@ class Walk:
     def dispatch(self, word: str, args: list[str], stdin: str | None) -> None:
         if "/" not in word and self.defined_here(word, args):
             return
-        name = _SUFFIX.sub("", word)
-        if "/" in name:
-            if _BIN.match(name):
-                name = name.rpartition("/")[2]
-            elif self.rules.find("./" + name.rpartition("/")[2]) is not None:
-                name = "./" + name.rpartition("/")[2]
-            else:
-                known = name.startswith("/") and name.rpartition("/")[2]
-                name = known if known and self.rules.find(known) is not None else name
-        if self.rules.find(name) is None and (version := _VERSION.search(name)):
-            name = name[: version.start()]  # python3.12, clang-format-15
+        name = self.program(word)
         self.programs.setdefault(name)
         call = Call(self, name, args, stdin)
         if name in builtin.BUILTINS:
@@ -440,6 +430,18 @@ class Walk:
             self.apply(rule, call)
         for added, rest in self.rules.added(name, args):
             self.apply(added, Call(self, name, rest, stdin))
+
+    def program(self, word: str) -> str:
+        """The name a program has rules under; a path of its own stays a path, which has none."""
+        name = _SUFFIX.sub("", word)
+        directory, slash, base = name.rpartition("/")
+        if slash and _BIN.fullmatch(directory):
+            name = base
+        elif slash and self.rules.find("./" + base) is not None:
+            name = "./" + base  # a project's own wrapper: ./gradlew
+        if self.rules.find(name) is None and (version := _VERSION.search(name)):
+            name = name[: version.start()]  # python3.12, clang-format-15
+        return name
 
     def defined_here(self, word: str, args: list[str]) -> bool:
         """Run `word` if the text defined an alias or a function of that name."""

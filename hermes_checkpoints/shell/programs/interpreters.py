@@ -65,7 +65,7 @@ def shell(call: Call) -> None:
             with call.walk.positional(rest[2:]):
                 call.shell(source(rest[0]))
     elif rest:
-        call.unknown(rest[0] and "a script")
+        call.unknown("a script")
     elif call.stdin:
         call.shell(call.stdin)
 

@@ -28,7 +28,6 @@ _COMPILERS_TAKE = words(
     --target --sysroot -isysroot -Xlinker -Xclang -march -mtune
     """
 )
-_SINGLE_DASH_LONG = re.compile(r"-[a-zA-Z][\w-]{2,}")
 
 
 def sqlite(call: Call) -> None:
