@@ -75,12 +75,21 @@ class Sessions:
 
     def of_process(self, pid: int) -> str | None:
         """The session that a process owns; of several, the one that began or went on last."""
+        owned = [f for f in self._files() if _is_of(_read_owner(f), pid)]
+        newest = max(owned, key=lambda f: f.stat().st_mtime_ns, default=None)
+        return _read_session(newest) if newest else None
+
+    def dead(self) -> list[str]:
+        """The sessions whose process is gone, and whose end nobody has said."""
+        owners = {f: _read_owner(f) for f in self._files()}
+        dead = [_read_session(f) for f, owner in owners.items() if owner and not owner.alive]
+        return [session for session in dead if session is not None]
+
+    def _files(self) -> list[Path]:
         try:
-            files = [f for f in self._directory.iterdir() if f.suffix == ".json"]
+            return sorted(f for f in self._directory.iterdir() if f.suffix == ".json")
         except (FileNotFoundError, NotADirectoryError):
-            return None
-        found = [(f.stat().st_mtime_ns, f) for f in files if _is_of(_read_owner(f), pid)]
-        return _read_session(max(found)[1]) if found else None
+            return []
 
     def _file(self, session: str) -> Path:
         return self._directory / f"{file_name(session)}.json"

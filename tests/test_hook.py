@@ -35,6 +35,7 @@ class Agent:
         self.heard: list[dict[str, Any]] = []
         self.session = "session-1"
         self.environ: dict[str, str] = {}
+        self.owner = os.getpid()
         self._names = {kind: name for name, kind in reversed(self.host.events.items())}
         self._turn = self._calls = 0
 
@@ -42,7 +43,7 @@ class Agent:
         """Send an event; what the host hears."""
         event = self.host.read(self.input(kind, **more), self.environ)
         assert event is not None
-        heard = answer(self.host, event, self.config, owner_pid=os.getpid())
+        heard = answer(self.host, event, self.config, owner_pid=self.owner)
         if heard is not None:
             json.dumps(heard).encode("ascii")
             self.heard.append(heard)
@@ -296,7 +297,7 @@ def test_a_call_begun_twice(agent_of: Callable[..., Agent]) -> None:
     agent(Kind.BEFORE, tool_name="Bash", tool_input={"command": "rm keep.txt"}, call=call)
     agent(Kind.AFTER, tool_name="Bash", tool_input={"command": "rm keep.txt"}, call=call)
     assert len(agent.checkpoints) == 1
-    assert _leftovers(agent.config) == []
+    assert _leftovers(agent.config) == ["session-1.json"]  # the session itself, which goes on
 
 
 def test_nothing_is_left_of_a_session(agent_of: Callable[..., Agent]) -> None:
@@ -308,8 +309,22 @@ def test_nothing_is_left_of_a_session(agent_of: Callable[..., Agent]) -> None:
     assert _leftovers(agent.config) == []
 
 
+def test_nothing_is_left_of_a_killed_agent(agent_of: Callable[..., Agent]) -> None:
+    """The end of any session clears away what an agent that was killed has left in the store."""
+    killed = agent_of("gemini-cli")
+    child = subprocess.Popen([*_PYTHON, "pass"])
+    killed.owner = child.pid
+    killed.prompt()
+    killed.begin("run_shell_command", {"command": "make"})
+    child.wait()
+    other = agent_of("gemini-cli")
+    other.session = "session-2"
+    other(Kind.SESSION_END)
+    assert _leftovers(killed.config) == []
+
+
 def _leftovers(config: Config) -> list[str]:
-    parts = ("calls", "hooks", "ledgers/*/leases")
+    parts = ("calls", "hooks", "sessions", "ledgers/*/leases")
     return [f.name for part in parts for f in config.base_path.glob(f"store/{part}/*")]
 
 

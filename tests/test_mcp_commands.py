@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from hermes_checkpoints import cli
+from hermes_checkpoints.sessions import Sessions
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +39,17 @@ def test_the_adapter_says_what_it_needs() -> None:
     """Importing the adapter without its framework is an ImportError that names the extra."""
     with pytest.raises(ImportError, match=r"hermes-checkpoints\[mcp\]"):
         import hermes_checkpoints.integrations.mcp  # noqa: F401
+
+
+def test_the_session_of_a_host(tmp_path: Path) -> None:
+    """A host's session is the one it began last; one that ended, or another's, is none of its."""
+    sessions = Sessions(tmp_path)
+    assert sessions.of_process(os.getpid()) is None
+    sessions.begin("other", os.getppid())
+    assert sessions.of_process(os.getpid()) is None
+    for time, name in enumerate(("first", "second"), 1):
+        sessions.begin(name, os.getpid())
+        os.utime(tmp_path / f"{name}.json", (time, time))
+    assert sessions.of_process(os.getpid()) == "second"
+    sessions.end("second")
+    assert sessions.of_process(os.getpid()) == "first"

@@ -181,8 +181,10 @@ class _Hook:
 
     def _session_end(self, manager: CheckpointManager) -> None:
         manager.settle(self._session, record=self._host.failures_unsaid)
-        manager.end_session(self._session)
-        self._memory.forget()
+        for session in (self._session, *manager.books.sessions.dead()):
+            manager.settle(session)  # what a host that was killed has left
+            manager.end_session(session)
+            _Memory(self._config.base_path, session).forget()
         _sweep_apart(self._config)
 
     # ------------------------------------------------------------------ words
