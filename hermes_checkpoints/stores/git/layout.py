@@ -28,13 +28,12 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from hermes_checkpoints.errors import StoreUnavailable
 from hermes_checkpoints.excludes import DEFAULT_EXCLUDES
 
-__all__ = ["ATTRIBUTES", "Layout", "read_json", "write_bytes", "write_json"]
+__all__ = ["ATTRIBUTES", "Layout", "names_in", "read_json", "write_bytes", "write_json"]
 
 # Byte-exact whatever a project's .gitattributes say: with these five, git 2.39 converted nothing.
 ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
@@ -287,7 +286,7 @@ class Layout:
 
     def archives(self) -> list[str]:
         """Names of the archives of older layouts."""
-        return sorted(n for n in _names(self.base) if n.startswith("legacy-"))
+        return sorted(n for n in names_in(self.base) if n.startswith("legacy-"))
 
 
 def _own_lines(text: str) -> str:
@@ -340,11 +339,12 @@ def _text(path: str) -> str | None:
         return None
 
 
-def _names(directory: str) -> Iterable[str]:
+def names_in(directory: str) -> list[str]:
+    """Names in a directory, sorted; none if it is missing, as in a store just being made."""
     try:
-        return os.listdir(directory)
+        return sorted(os.listdir(directory))
     except OSError:
-        return ()
+        return []
 
 
 def _unlink(path: str) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from hermes_checkpoints.errors import StoreBusy, StoreError
 from hermes_checkpoints.stores.base import Upkeep
 from hermes_checkpoints.stores.git.history import History
-from hermes_checkpoints.stores.git.layout import Layout
+from hermes_checkpoints.stores.git.layout import Layout, names_in
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.plumbing import Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
@@ -29,6 +29,7 @@ _HOUR = 3600.0
 _MANY_LOOSE = 256
 _MANY_PACKS = 20
 _DAYS_OF_A_KEEP = 7
+_GIVE_WAY = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Reclaim:
                 swept, why_not = self._compact(budget, full=full)
         except StoreBusy as error:
             return Upkeep(before, room(self._layout.store), why_not=str(error))
+        # Waiting for a lock is polling: who reclaims in a loop would starve those who write.
+        time.sleep(_GIVE_WAY)
         return Upkeep(before, room(self._layout.store), tuple(swept), why_not)
 
     @contextmanager
@@ -216,10 +219,10 @@ class Reclaim:
         store = self._layout.store
         objects = f"{store}/objects"
         tops = [store, objects, f"{objects}/pack", *(f"{store}/{d}" for d in _OURS)]
-        fans = [f"{objects}/{name}" for name in _names(objects) if len(name) == 2]
+        fans = [f"{objects}/{name}" for name in names_in(objects) if len(name) == 2]
         refs = [here for here, _, _ in os.walk(f"{store}/refs")]
         for directory in (*tops, *fans, *refs):
-            yield directory, _names(directory)
+            yield directory, names_in(directory)
 
     def _end_old_keeps(self) -> None:
         """States kept by calls that never ended: a week is longer than any tool runs."""
@@ -233,8 +236,8 @@ class Reclaim:
 
     def _counts(self) -> _Counts:
         objects = self._layout.path("objects")
-        loose = sum(len(_names(f"{objects}/{fan}")) for fan in _names(objects) if len(fan) == 2)
-        packs = [n for n in _names(f"{objects}/pack") if n.endswith(".pack")]
+        loose = sum(len(names_in(f"{objects}/{fan}")) for fan in names_in(objects) if len(fan) == 2)
+        packs = [n for n in names_in(f"{objects}/pack") if n.endswith(".pack")]
         size = sum(_size(f"{objects}/pack/{name}") for name in packs)
         return _Counts(loose, len(packs), size)
 
@@ -248,8 +251,10 @@ class Reclaim:
 
     def project_ids(self) -> list[str]:
         """Ids of all projects with a history, a document or an index, sorted."""
-        documents = {name[:-5] for name in _names(self._layout.path("projects")) if _is_json(name)}
-        documents.update(_names(self._layout.path("worktrees")))
+        documents = {
+            name[:-5] for name in names_in(self._layout.path("projects")) if _is_json(name)
+        }
+        documents.update(names_in(self._layout.path("worktrees")))
         prefix = f"refs/{self._layout.namespace}"
         tips = {ref[len(prefix) + 1 :] for ref in self._refs.below(prefix)}
         return sorted(documents | tips)
@@ -266,13 +271,6 @@ def _is_leftover(name: str) -> bool:
 
 def _is_json(name: str) -> bool:
     return name.endswith(".json") and len(name) == 21
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except OSError:
-        return []
 
 
 def _size(path: str) -> int:

@@ -20,7 +20,13 @@ from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.stores.base import Problem
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.index import Index
-from hermes_checkpoints.stores.git.layout import Layout, read_json, write_bytes, write_json
+from hermes_checkpoints.stores.git.layout import (
+    Layout,
+    names_in,
+    read_json,
+    write_bytes,
+    write_json,
+)
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
 from hermes_checkpoints.stores.git.reclaim import Reclaim
@@ -198,7 +204,7 @@ class Repair:
     def _check_documents(self) -> Iterator[_Finding]:
         for directory in ("projects", "boundaries", "catalogue"):
             top = self._layout.path(directory)
-            for name in sorted(os.listdir(top)) if os.path.isdir(top) else ():
+            for name in names_in(top):
                 path, project = f"{top}/{name}", name.removesuffix(".json")
                 if name.endswith(".json") and read_json(path) is None:
                     mend = partial(self._renew, directory, project)
@@ -214,9 +220,9 @@ class Repair:
 
     def _check_objects(self) -> Iterator[_Finding]:
         objects = self._layout.path("objects")
-        for fan in os.listdir(objects):
+        for fan in names_in(objects):
             directory = f"{objects}/{fan}"
-            for name in os.listdir(directory) if len(fan) == 2 else ():
+            for name in names_in(directory) if len(fan) == 2 else ():
                 path = f"{directory}/{name}"
                 if not os.path.getsize(path):
                     mend = partial(_discard, path)

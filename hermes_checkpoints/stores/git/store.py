@@ -28,7 +28,7 @@ from hermes_checkpoints.stores.base import (
 )
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.index import Index
-from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
+from hermes_checkpoints.stores.git.layout import Layout, names_in, read_json, write_json
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.matching import Matcher
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
@@ -291,7 +291,7 @@ class GitStore:
     def projects(self) -> Records:
         if not self._standing:
             return []
-        names = sorted(os.listdir(self._layout.path("projects")))
+        names = names_in(self._layout.path("projects"))
         found = [self._record(name.removesuffix(".json")) for name in names if _is_document(name)]
         return [record for record in found if record]
 
