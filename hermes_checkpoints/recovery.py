@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from hermes_checkpoints import applier, worktree
-from hermes_checkpoints.applier import RESTORE, UNDO, Done, Move, Task
+from hermes_checkpoints import applier
+from hermes_checkpoints.applier import RESTORE, UNDO, Done, Task
 from hermes_checkpoints.authorship import same
 from hermes_checkpoints.books import Book, Books
 from hermes_checkpoints.config import Config
@@ -28,28 +28,18 @@ from hermes_checkpoints.errors import (
     StoreError,
 )
 from hermes_checkpoints.journal import DamagedJournal
-from hermes_checkpoints.ledger import AGENT, Entry
-from hermes_checkpoints.ledger import RESTORE as RESTORED
+from hermes_checkpoints.ledger import AGENT
 from hermes_checkpoints.links import Links
-from hermes_checkpoints.records import (
-    Checkpoint,
-    FileState,
-    Gap,
-    GapReason,
-    Plan,
-    Project,
-    Report,
-    Step,
-    StepKind,
-)
-from hermes_checkpoints.restore import above, moved_since, usual_permissions
+from hermes_checkpoints.records import Checkpoint, Gap, Plan, Project, Report
+from hermes_checkpoints.reports import blank_plan, report_of, unsaved_of
+from hermes_checkpoints.restore import moved_since
 from hermes_checkpoints.stores.base import Observation, Store
 from hermes_checkpoints.survey import Recorded, Request, Survey, Surveyor
+from hermes_checkpoints.tasks import ROLLBACK, as_done, entries_of, task_of
 
 __all__ = ["RECOVER", "ROLLBACK", "Recovery", "refuse_moved"]
 
 RECOVER = "recover"
-ROLLBACK = "rollback"  # the Tool label of checkpoints that are taken here
 
 
 @dataclass(slots=True)
@@ -150,10 +140,10 @@ class Recovery:
     ) -> Report:
         plan = survey.plan
         if not (plan.writes or plan.deletes or plan.empty_dirs):
-            return _report(plan, None, Done(), unsaved=_unsaved(survey))
+            return report_of(plan, None, Done(), unsaved=unsaved_of(survey))
         safety = self._save(project, survey.observation, recorded.checkpoint, session)
         task = replace(
-            _task(project.root, survey),
+            task_of(project.root, survey),
             id=identity,
             target=recorded.checkpoint.id,
             safety=safety.id,
@@ -163,7 +153,7 @@ class Recovery:
         )
         with self._pinned(project, safety.id, identity):
             done = self._do(project, task)
-        return _report(plan, safety, done, unsaved=_unsaved(survey))
+        return report_of(plan, safety, done, unsaved=unsaved_of(survey))
 
     def _save(
         self, project: Project, observation: Observation, target: Checkpoint, session: str
@@ -219,17 +209,18 @@ class Recovery:
             )
             task, unsaved = self._save_for_undo(project, task, session)
             done = self._do(project, task)
+        report = report_of(
+            blank_plan(project, task),
+            None,
+            done,
+            unsaved=unsaved,
+            why_left="changed since the rollback",
+        )
         return replace(
-            _report(
-                _plan_of(project, task),
-                None,
-                done,
-                unsaved=unsaved,
-                why_left="changed since the rollback",
-            ),
+            report,
             action=UNDO,
             target=self._find(project, last.safety),
-            notes=resumed.notes if resumed else (),
+            notes=(*(resumed.notes if resumed else ()), *report.notes),
         )
 
     def _refuse_behind_agent(self, project: Project, book: Book, last: Task) -> None:
@@ -346,7 +337,7 @@ class Recovery:
         for checkpoint in (task.target, task.safety):
             self.store.unpin(project, checkpoint, _pin(task.id))
         target = self._find(project, task.target)
-        report = _report(_plan_of(project, task), self._find(project, task.safety), done)
+        report = report_of(blank_plan(project, task), self._find(project, task.safety), done)
         return replace(report, action=action, target=target, notes=(note, *report.notes))
 
     # ------------------------------------------------------------------ doing
@@ -378,7 +369,7 @@ class Recovery:
 
     def _take_back(self, project: Project, task: Task, done: Done, read: applier.Read) -> Done:
         """After a full disk: put back what had been changed by then."""
-        back = applier.apply(project.root, _as_done(task, done).inverse(), read, step=self.step)
+        back = applier.apply(project.root, as_done(task, done).inverse(), read, step=self.step)
         stuck = [(move.path, "could not be put back") for move in back.changed]
         if not (back.failed or stuck or back.broken):
             self.books.of(project).journal.remove()
@@ -386,10 +377,10 @@ class Recovery:
 
     def _record(self, book: Book, task: Task, done: Done) -> None:
         if task.action == RESTORE:
-            finished = _as_done(task, done)
+            finished = as_done(task, done)
             if finished.moves or finished.asides or finished.dirs:
                 if book.ledger.since(task.id) is None:
-                    book.ledger.append(_entries(finished))
+                    book.ledger.append(entries_of(finished))
                 book.rollbacks.add(finished)
         elif task.action == UNDO and not done.failed:
             book.rollbacks.undone(task.undoes)
@@ -462,159 +453,9 @@ def refuse_moved(project: Project, agreed: Plan | None, current: Plan) -> None:
         )
 
 
-# --------------------------------------------------------------------------- tasks
-
-
-def _task(root: str, survey: Survey) -> Task:
-    """What a plan comes to on this disk: also the names that must move, and the directories."""
-    plan = survey.plan
-    moves = tuple(_move(step, survey) for step in (*plan.deletes, *plan.writes))
-    gone = {step.path for step in plan.deletes}
-    in_the_way: dict[str, None] = {}
-    fresh: dict[str, None] = {}
-    for path in (*(step.path for step in plan.writes), *plan.empty_dirs):
-        if path not in plan.empty_dirs and worktree.is_directory(root, path):
-            in_the_way[path] = None
-        for up in above(path):
-            if up in fresh or worktree.is_directory(root, up):
-                break
-            fresh[up] = None
-            if up not in gone and worktree.exists(root, up):
-                in_the_way[up] = None
-    emptied = {up for step in plan.deletes for up in above(step.path)}
-    return Task(
-        id="",
-        action=RESTORE,
-        target="",
-        safety="",
-        moves=moves,
-        asides=tuple((path, _free_name(root, path)) for path in in_the_way),
-        dirs=plan.empty_dirs,
-        fresh=tuple(fresh),
-        stale=tuple(sorted(emptied - survey.kept_dirs)),
-    )
-
-
-def _move(step: Step, survey: Survey) -> Move:
-    present = survey.now.permissions(step.path) if step.now else None
-    return Move(
-        path=step.path,
-        old=step.now,
-        new=step.then,
-        old_permissions=present,
-        permissions=_wanted(step.then, step.permissions),
-        version=step.version,
-    )
-
-
-def _wanted(state: FileState | None, permissions: int | None) -> int | None:
-    if state is None or state.is_link:
-        return None
-    return usual_permissions(state) if permissions is None else permissions
-
-
-def _free_name(root: str, path: str) -> str:
-    number = 1
-    while worktree.exists(root, f"{path}.aside-{number}"):
-        number += 1
-    return f"{path}.aside-{number}"
-
-
-def _as_done(task: Task, done: Done) -> Task:
-    """The task as far as it was done, for undo to take back."""
-    return replace(
-        task,
-        moves=tuple(done.moved),
-        asides=tuple(done.asides),
-        dirs=tuple(dict.fromkeys(done.made)),
-        fresh=(),
-        stale=tuple(done.removed),
-    )
-
-
-def _entries(task: Task) -> list[Entry]:
-    """A restore's own writes, for the ledger: they are ours, not the person's."""
-    return [
-        Entry(
-            path=move.path,
-            before=move.old,
-            after=move.new,
-            checkpoint=task.safety,
-            session=task.session,
-            turn=task.turn,
-            call=task.id,
-            tool=ROLLBACK,
-            time=task.time,
-            kind=RESTORED,
-            target=task.target,
-            version=move.version,
-        )
-        for move in task.moves
-    ]
-
-
 def _new_id() -> str:
     return uuid.uuid4().hex[:12]
 
 
 def _pin(identity: str) -> str:
     return f"restore-{identity}"
-
-
-# --------------------------------------------------------------------------- reports
-
-
-def _plan_of(project: Project, task: Task) -> Plan:
-    """A plan with nothing in it but the project, for reports of what had no plan."""
-    nothing = Checkpoint(id=task.target, time=task.time, reason="", tree="")
-    return Plan(project=project, checkpoint=nothing, keep_edits=True)
-
-
-def _report(
-    plan: Plan,
-    safety: Checkpoint | None,
-    done: Done,
-    *,
-    unsaved: tuple[Gap, ...] = (),
-    why_left: str = "changed while the rollback ran",
-) -> Report:
-    left = [Step(StepKind.KEEP_YOURS, m.path, why_left, m.old, m.new) for m in done.changed]
-    unrestorable = (*plan.unrestorable, *unsaved)
-    achieved = bool(done.moved or done.made or done.asides)
-    notes = list(plan.notes)
-    if done.broken:
-        notes.append(f"{done.broken}: everything that had been changed by then was put back")
-    elif done.failed and safety:
-        notes.append(f"checkpoint {safety.short_id} holds the state before the rollback")
-    return Report(
-        ok=not (done.failed or done.broken or (plan.selection and unrestorable and not achieved)),
-        action=RESTORE,
-        project=plan.project,
-        target=plan.checkpoint if plan.checkpoint.tree else None,
-        safety=safety,
-        restored=tuple(m.path for m in done.moved if m.new is not None),
-        deleted=tuple(m.path for m in done.moved if m.new is None),
-        kept=(*plan.kept, *left),
-        unrestorable=unrestorable,
-        failed=tuple(done.failed),
-        aside=tuple(p for old, new in done.asides for p in _aside(plan.project.root, old, new)),
-        notes=tuple(notes),
-    )
-
-
-def _aside(root: str, old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Each file that was moved with what stood in the way."""
-    if not worktree.is_directory(root, new):
-        yield old, new
-    for file in worktree.files_below(root, new):
-        yield old + file[len(new) :], file
-
-
-def _unsaved(survey: Survey) -> tuple[Gap, ...]:
-    """What stays because the snapshot before could not hold it, each with the reason."""
-    found = []
-    for step in survey.plan.of(StepKind.KEEP_UNSAVED):
-        gap = next((g for g in survey.now.gaps or () if g.covers(step.path)), None)
-        reason = gap.reason if gap else GapReason.NESTED_REPOSITORY
-        found.append(Gap(step.path, reason, "what is there now could not be saved, so it stays"))
-    return tuple(found)
