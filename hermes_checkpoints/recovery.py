@@ -312,26 +312,28 @@ class Recovery:
 
     def _take_up(self, project: Project, book: Book, task: Task) -> Report:
         what = "undo" if task.action == UNDO else f"rollback to {task.target[:7]}"
-        if task.action == UNDO or self._find(project, task.safety):
+        attempts = [task]  # an undo, or a taking back that was interrupted itself
+        if task.action == RESTORE:
+            back = replace(task.inverse(), action=RECOVER)
+            attempts = [task, back] if self._find(project, task.safety) else [back]
+        trouble = ""
+        for attempt in attempts:
             try:
-                done = self._do(project, task)
-            except RestoreFailed:
-                pass  # what it was to put there is gone from the store
-            else:
-                note = f"the {what} that was interrupted has been finished"
-                return self._taken_up(project, task, done, RECOVER, note)
-        back = replace(task.inverse(), action=RECOVER)
-        try:
-            done = self._do(project, back)
-        except RestoreFailed as error:
-            spare = book.journal.set_aside()
-            note = (
-                f"the {what} that was interrupted could be neither finished nor taken back "
-                f"({error}); its journal is kept as {spare}"
-            )
-            return Report(ok=False, action=RECOVER, project=project, notes=(note,))
-        note = f"the {what} that was interrupted has been taken back"
-        return self._taken_up(project, back, done, UNDO, note)
+                done = self._do(project, attempt)
+            except RestoreFailed as error:
+                if not isinstance(error.__cause__, StoreError):
+                    raise  # no room for journal or records: later this way may be open again
+                trouble = str(error)  # what it was to put there is gone from the store
+                continue
+            taken_back = attempt.action == RECOVER
+            end = "taken back" if taken_back else "finished"
+            note = f"the {what} that was interrupted has been {end}"
+            return self._taken_up(project, attempt, done, UNDO if taken_back else RECOVER, note)
+        note = (
+            f"the {what} that was interrupted could be neither finished nor taken back "
+            f"({trouble}); its journal is kept as {book.journal.set_aside()}"
+        )
+        return Report(ok=False, action=RECOVER, project=project, notes=(note,))
 
     def _taken_up(self, project: Project, task: Task, done: Done, action: str, note: str) -> Report:
         for checkpoint in (task.target, task.safety):
@@ -361,19 +363,31 @@ class Recovery:
         if done.broken:
             return self._take_back(project, task, done, read)
         applier.verify(root, done)
-        self.step("record")
-        self._record(book, task, done)
-        self.step("recorded")
-        book.journal.remove()
+        try:
+            self.step("record")
+            self._record(book, task, done)
+            self.step("recorded")
+            book.journal.remove()
+        except OSError as error:
+            raise RestoreFailed(
+                f"the files were changed, but that could not be recorded ({error})",
+                hint="make room where the store is: the next `/rollback` takes it up from there",
+            ) from error
         return done
 
     def _take_back(self, project: Project, task: Task, done: Done, read: applier.Read) -> Done:
         """After a full disk: put back what had been changed by then."""
-        back = applier.apply(project.root, as_done(task, done).inverse(), read, step=self.step)
-        stuck = [(move.path, "could not be put back") for move in back.changed]
-        if not (back.failed or stuck or back.broken):
+        try:
+            back = applier.apply(project.root, as_done(task, done).inverse(), read, step=self.step)
+        except (StoreError, OSError) as error:
+            back = Done(broken=str(error))
+        failed = [*back.failed, *((move.path, "could not be put back") for move in back.changed)]
+        if failed or back.broken:
+            upshot = "not all could be put back; the next `/rollback` takes it up from there"
+        else:
+            upshot = "everything that had been changed by then was put back"
             self.books.of(project).journal.remove()
-        return Done(failed=[*done.failed, *back.failed, *stuck], broken=done.broken)
+        return Done(failed=[*done.failed, *failed], broken=f"{done.broken}: {upshot}")
 
     def _record(self, book: Book, task: Task, done: Done) -> None:
         if task.action == RESTORE:

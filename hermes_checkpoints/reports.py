@@ -46,7 +46,7 @@ def report_of(
     if back := [d for d in plan.empty_dirs if d in done.made]:
         notes.append(f"empty directories are back: {', '.join(back)}")
     if done.broken:
-        notes.append(f"{done.broken}: everything that had been changed by then was put back")
+        notes.append(done.broken)
     elif done.failed and safety:
         notes.append(f"checkpoint {safety.short_id} holds the state before the rollback")
     return Report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import traceback
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_checkpoints.errors import RestoreFailed
 from hermes_checkpoints.stores.plain import PlainStore
 from tests.scene import DiskDrawer, Scene
 
@@ -118,16 +120,21 @@ def test_a_killed_undo_is_finished_by_the_next_one(tmp_path: Path) -> None:
         assert scene.books.of(scene.project).rollbacks.done() == []
 
 
+def lose_the_state_before(scene: Scene) -> None:
+    """Drop the safety snapshot. Nothing is compacted: its contents can still be read."""
+    safety = scene.list[0]
+    for pin in safety.pins:
+        scene.store.unpin(scene.project, safety.id, pin)
+    scene.store.drop(scene.project, [safety.id])
+
+
 def test_without_the_state_before_a_killed_rollback_is_taken_back(tmp_path: Path) -> None:
     """When the safety snapshot is gone, what was done is undone instead, and that is said."""
     before, _ = both_ends(tmp_path)
     for number, scene in every_step(tmp_path, lambda _: None):
         if not killed_at(number, scene, lambda s=scene: s.rollback(all=True)):
             return
-        safety = scene.list[0]
-        for pin in safety.pins:
-            scene.store.unpin(scene.project, safety.id, pin)
-        scene.store.drop(scene.project, [safety.id])  # no compact: the contents can still be read
+        lose_the_state_before(scene)
         report = scene.recovery.recover(scene.project)
         assert report
         assert "has been taken back" in report.notes[0]
@@ -135,6 +142,40 @@ def test_without_the_state_before_a_killed_rollback_is_taken_back(tmp_path: Path
         assert scene.books.of(scene.project).rollbacks.done() == []
         scene.rollback(1)
         assert scene["changed"] == "1"
+
+
+def test_a_killed_taking_back_is_taken_up_again(tmp_path: Path) -> None:
+    """Killed while it takes a killed rollback back, the next one goes on with that."""
+    before, _ = both_ends(tmp_path)
+    for number, scene in every_step(tmp_path, lambda _: None):
+        assert killed_at(18, scene, lambda s=scene: s.rollback(all=True))
+        lose_the_state_before(scene)
+        if not killed_at(number, scene, lambda s=scene: s.recovery.recover(s.project)):
+            assert number > 5
+            return
+        report = scene.recovery.recover(scene.project)
+        assert report
+        assert "has been taken back" in report.notes[0]
+        assert scene.tree() == before, f"step {number}"
+
+
+def test_a_recovery_that_has_no_room_for_its_records_waits(tmp_path: Path) -> None:
+    """A finished rollback that can't be recorded is not taken back, but recorded later."""
+    scene = build(tmp_path)
+    assert killed_at(8, scene, lambda: scene.rollback(all=True))
+
+    def fill(what: str) -> None:
+        if what == "record":
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    scene.recovery.step = fill
+    with pytest.raises(RestoreFailed, match="could not be recorded"):
+        scene.rollback(1)
+    assert scene["changed"] == "1"
+    assert scene.books.of(scene.project).journal.exists
+    scene.recovery.step = lambda _: None
+    assert scene.undo().ok
+    assert scene["changed"] == "2"
 
 
 def test_a_killed_recovery_is_taken_up_again(tmp_path: Path) -> None:

@@ -813,6 +813,50 @@ def test_a_full_disk_leaves_everything_as_it_was(scene: Scene, moment: str) -> N
     assert not scene.recovery.pending(scene.project)
 
 
+def test_a_disk_too_full_to_put_back_is_said(scene: Scene) -> None:
+    """When not even the old state fits, the journal stays, and the next rollback goes on."""
+    scene.user("a", "1")
+    scene.user("b", "1")
+    scene.turn()
+    scene.write({"a": "2", "b": "2"})
+    full = False
+
+    def fill(what: str) -> None:
+        nonlocal full
+        full = full or what == "write b"
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    scene.recovery.step = fill
+    report = scene.rollback()
+    assert not report.ok
+    assert any("not all could be put back" in note for note in report.notes)
+    assert scene.books.of(scene.project).journal.exists
+    scene.recovery.step = lambda _: None
+    report = scene.rollback(2)
+    assert "has been finished" in report.notes[0]
+    assert (scene["a"], scene["b"]) == ("1", "1")
+
+
+def test_what_could_not_be_recorded_is_taken_up_later(scene: Scene) -> None:
+    """When the records can't be written, it is an error that says so; the next one records it."""
+    scene.user("f", "1")
+    scene.turn()
+    scene.write({"f": "2"})
+
+    def fill(what: str) -> None:
+        if what == "record":
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    scene.recovery.step = fill
+    with pytest.raises(RestoreFailed, match="could not be recorded"):
+        scene.rollback()
+    scene.recovery.step = lambda _: None
+    assert scene["f"] == "1"
+    assert scene.undo().ok
+    assert scene["f"] == "2"
+
+
 def test_a_damaged_content_changes_nothing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """A content that can't be read, or is not what it should be, is an error that names it."""
     scene.user("a", "1")
