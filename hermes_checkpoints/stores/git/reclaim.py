@@ -30,6 +30,7 @@ _MANY_LOOSE = 256
 _MANY_PACKS = 20
 _DAYS_OF_A_KEEP = 7
 _GIVE_WAY = 0.03
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,16 @@ class Reclaim:
 
     @contextmanager
     def _held(self, full: bool) -> Iterator[None]:
-        """The store's lock; for `full` every project's too, in the order of their ids."""
+        """The store's lock; for `full` every project's too, in the order of their ids.
+
+        It gives up before others do: a writer that meets a store just being made waits for the
+        store's lock while it holds its project's.
+        """
         with ExitStack() as stack:
             stack.enter_context(self._locks.held("store", None if full else 0.5))
             if full:
                 for project_id in self.project_ids():
-                    stack.enter_context(self._locks.held(project_id))
+                    stack.enter_context(self._locks.held(project_id, _PATIENCE))
             yield
 
     def all_locks(self) -> AbstractContextManager[None]:

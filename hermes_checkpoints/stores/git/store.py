@@ -107,11 +107,17 @@ class GitStore:
 
     @contextmanager
     def lock(self, project: Project, *, timeout: float | None = None) -> Iterator[None]:
-        self._layout.prepare()
-        if self._layout.exists:
-            self._know(project)
+        self._prelude(project)
         with self._locks.held(project.id, timeout):
             yield
+
+    @_clearly
+    def _prelude(self, project: Project) -> None:
+        """What needs the store's lock comes before the project's. Creates no store."""
+        self._layout.prepare()
+        if self._layout.exists:
+            self._stand()
+            self._know(project)
 
     @_clearly
     def observe(
