@@ -351,6 +351,15 @@ def test_block(
     assert "keep.txt" in json.dumps(agent.heard[0])
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_block_when_nothing_works(host: str, agent_of: Callable[..., Agent]) -> None:
+    """With `on_failure: block`, a tool is denied also where the set-up itself is unusable."""
+    agent = agent_of(host, on_failure="block", commands={"x": "nonsense"})
+    agent.begin(_SHELLS[host], {"command": "rm keep.txt"})
+    assert len(agent.heard) == 1
+    assert "systemMessage" not in agent.heard[0]
+
+
 @pytest.mark.parametrize("host", _HOSTS_THAT_TELL_OF_PROMPTS)
 def test_lost_protection_is_said_once(host: str, agent_of: Callable[..., Agent]) -> None:
     """A file that can't be held is told to the person once a session, and the tool runs."""
@@ -492,15 +501,20 @@ def test_no_store_to_be_had(
     assert "no checkpoint" in json.loads(done.stdout)["systemMessage"]
 
 
+@pytest.mark.parametrize("section", ["{max_snapshots: -1}", "{commands: {x: nonsense}}", "[", "3"])
 def test_broken_configuration(
-    hook: Callable[..., subprocess.CompletedProcess[bytes]], home: Path
+    section: str, hook: Callable[..., subprocess.CompletedProcess[bytes]], home: Path
 ) -> None:
-    """A configuration that can't be read is told before a tool runs, and only then."""
+    """A configuration that can't be used is told before a tool runs, and only then."""
     (home / ".hermes").mkdir()
-    (home / ".hermes" / "config.yaml").write_text("checkpoints: {max_snapshots: -1}\n")
+    (home / ".hermes" / "config.yaml").write_text(f"checkpoints: {section}\n")
     done = hook("claude-code", **_rm("PreToolUse"))
-    assert "max_snapshots" in json.loads(done.stdout)["systemMessage"]
+    assert done.returncode == 0
+    assert "nothing is protected" in json.loads(done.stdout)["systemMessage"]
     assert hook("claude-code", **_rm("PostToolUse")).stdout == b""
+    hermes = hook("hermes", **{**_rm("pre_tool_call"), "extra": {}})
+    assert (hermes.returncode, hermes.stdout) == (0, b"")
+    assert hermes.stderr
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,14 @@ def _answer(context: Context, host: Host, text: bytes) -> Answer | None:
     if event is None:
         return None
     try:
-        config = installed_config(context)
-    except CheckpointError as error:
-        return host.tell(f"not protected: {error}") if event.kind is Kind.BEFORE else None
-    return answer(host, event, config, owner_pid=host_process())
+        return answer(host, event, installed_config(context), owner_pid=host_process())
+    except CheckpointError as error:  # mostly a configuration that can't be used
+        said = host.tell(_text(f"hermes-checkpoints: nothing is protected: {error}"))
+        if event.kind is not Kind.BEFORE:
+            return None
+        if said is None:
+            raise
+        return said
 
 
 def installed_config(context: Context) -> Config:
@@ -78,7 +82,12 @@ def answer(host: Host, event: Event, config: Config, *, owner_pid: int | None) -
         return _Hook(host, event, config, owner_pid).rollback()
     if not config.enabled or _is_idle(event, config, event.session or host.name):
         return None
-    return _Hook(host, event, config, owner_pid).answer()
+    try:
+        return _Hook(host, event, config, owner_pid).answer()
+    except Exception as error:
+        if event.kind is Kind.BEFORE and config.on_failure == "block":
+            return host.deny(_text(f"{event.tool} can't be protected: {error}"))
+        raise
 
 
 def _is_idle(event: Event, config: Config, session: str) -> bool:
