@@ -288,13 +288,10 @@ class Surveyor:
             yield "files come back, git's own state (HEAD, branches, index, stash) does not"
 
     def _is_another_directory(self, project: Project) -> bool:
-        info = os.stat(project.root)
-        return any(
-            record.device
-            and record.project.id == project.id
-            and (record.device, record.inode) != (info.st_dev, info.st_ino)
-            for record in self._store.projects()
-        )
+        """Going by the inode alone: devices may be numbered anew at any start."""
+        inode = os.stat(project.root).st_ino
+        records = (r for r in self._store.projects() if r.project.id == project.id)
+        return any(record.inode and record.inode != inode for record in records)
 
 
 _GIT = re.compile(
