@@ -66,9 +66,9 @@ class History:
         return frozenset(self._entries)
 
     @property
-    def tools(self) -> frozenset[str]:
-        """The tools that wrote since the checkpoint."""
-        return frozenset(e.tool for entries in self._entries.values() for e in entries)
+    def tools(self) -> set[str]:
+        """What wrote since the checkpoint."""
+        return {entry.tool for entries in self._entries.values() for entry in entries}
 
     def trace(self, path: str, now: FileState | None, then: FileState | None) -> Finding:
         """Who made the present state of a path, and what a plain restore may put there."""

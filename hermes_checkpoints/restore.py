@@ -141,7 +141,7 @@ class _Planner:
         """A step for each path that differs, in the order of their names."""
         paths = {*self._then.files, *self._now.files, *self._written}
         steps = [s for p in sorted(paths) if p in self._it.scope and (s := self._step(p))]
-        return tuple(_clear_the_way(steps, self._now, self._gaps_now))
+        return tuple(_clear_the_way(steps, self._now))
 
     def in_the_way(self, steps: Iterable[Step]) -> list[str]:
         """What exists and can't be saved, and is where a file or a directory is to be."""
@@ -271,7 +271,7 @@ class _Planner:
 # --------------------------------------------------------------------------- what is in the way
 
 
-def _clear_the_way(steps: Iterable[Step], now: Side, gaps: _Gaps) -> Iterator[Step]:
+def _clear_the_way(steps: Iterable[Step], now: Side) -> Iterator[Step]:
     """The steps, without writes to a place that something kept occupies.
 
     What no checkpoint holds and is no repository is no obstacle: it is moved aside, not replaced.
@@ -294,7 +294,7 @@ def _clear_the_way(steps: Iterable[Step], now: Side, gaps: _Gaps) -> Iterator[St
             yield _kept(step, f"{beaten[step.path]}, which comes back, takes its place")
         elif step.path in occupied:
             yield _kept(step, "it is a directory now, with files that stay")
-        elif step.path in holding_repository or gaps.repository_above(step.path):
+        elif step.path in holding_repository:
             why = "a git repository is there now"
             yield replace(_kept(step, why), kind=StepKind.KEEP_UNSAVED)
         else:
@@ -349,10 +349,6 @@ class _Gaps:
         if not self._by_path:
             return None
         return next((g for p in (path, *above(path)) if (g := self._by_path.get(p))), None)
-
-    def repository_above(self, path: str) -> bool:
-        gap = self.over(path)
-        return gap is not None and gap.reason is GapReason.NESTED_REPOSITORY
 
 
 def above(path: str) -> Iterator[str]:

@@ -93,6 +93,8 @@ class Surveyor:
         ledger = self._books.of(project).ledger
         writes = ledger.entries()
         selection = self._selection(project, request, then, checkpoint, writes)
+        history = self._history(project, writes, checkpoints, checkpoint, request.session)
+        notes = self._notes(project, checkpoints, checkpoint, request, writes, history)
         return Recorded(
             request=request,
             checkpoint=checkpoint,
@@ -100,8 +102,8 @@ class Surveyor:
             then=then,
             nested=nested,
             selection=selection,
-            history=self._history(project, writes, checkpoints, checkpoint, request.session),
-            notes=tuple(self._notes(project, checkpoints, checkpoint, request, writes)),
+            history=history,
+            notes=tuple(notes),
             refusal=_refusal(checkpoint, nested, selection, self._store),
         )
 
@@ -265,8 +267,9 @@ class Surveyor:
         checkpoint: Checkpoint,
         request: Request,
         writes: Sequence[Entry],
+        history: History | None,
     ) -> Iterable[str]:
-        if request.keep_edits and not self._has_ledger(project):
+        if request.keep_edits and history is None:
             yield (
                 "nothing tells which changes the agent made (there is no ledger of its writes), so "
                 "everything is restored, hand-edits too"
@@ -284,7 +287,8 @@ class Surveyor:
                 "deleted or moved, and made anew"
             )
         age = next((n for n, c in enumerate(checkpoints) if c.id == checkpoint.id), 0)
-        if any(_GIT.search(c.reason) for c in checkpoints[: age + 1]):
+        ran = {c.reason for c in checkpoints[: age + 1]} | (history.tools if history else set())
+        if any(map(_GIT.search, ran)):
             yield "files come back, git's own state (HEAD, branches, index, stash) does not"
 
     def _is_another_directory(self, project: Project) -> bool:

@@ -1003,6 +1003,13 @@ def test_gits_own_state_is_not_promised(scene: Scene) -> None:
         seen = scene.store.observe(scene.project, scene.config.capture_rules)
         scene.store.capture(scene.project, seen, reason="before terminal: git reset --hard")
     assert any("git's own state" in note for note in scene.plan().notes)
+    scene.turn()
+    scene.write({"f": "2"}, tool="terminal: cd x && git reset --hard HEAD~1")
+    scene.user("g", "so that there is another checkpoint")
+    assert any("git's own state" in note for note in scene.plan().notes)
+    scene.turn()
+    scene.write({"f": "3"}, tool="terminal: git status")
+    assert not scene.plan().notes
 
 
 def test_the_target_is_pinned_meanwhile(scene: Scene) -> None:
