@@ -111,7 +111,10 @@ class Rollbacks:
 
 
 def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return  # a system that does not open directories
     try:
         os.fsync(fd)
     finally:

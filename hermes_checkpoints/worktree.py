@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from hermes_checkpoints.records import SYMLINK, FileState, canonical_mode, content_id
 
@@ -59,7 +60,7 @@ def open_parent(root: str, path: str) -> Iterator[tuple[int, str]]:
     """
     directory, _, name = path.rpartition("/")
     with open_directory(root, directory) as at:
-        yield at, name
+        yield at, (name if _BY_DESCRIPTOR else os.path.join(root, path))
 
 
 @contextmanager
@@ -68,9 +69,13 @@ def open_directory(root: str, directory: str, *, make: bool = False) -> Iterator
 
     With `make`, it and its missing ancestors are created. Raises as `open_parent`.
     """
+    if not _BY_DESCRIPTOR:
+        _check_by_name(root, directory, make)
+        yield _NO_DESCRIPTOR
+        return
     at = os.open(root, _DIRECTORY)
     try:
-        for part in () if directory in ("", ".") else directory.split("/"):
+        for part in _parts(directory):
             below = _enter(at, part, make)
             os.close(at)
             at = below
@@ -83,17 +88,45 @@ def open_directory(root: str, directory: str, *, make: bool = False) -> Iterator
         os.close(at)
 
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Not every system has every flag, nor calls that go by a directory's descriptor. Without these a
+# whole path is used where else a name in a directory is, after a look at each of its ancestors.
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd
+_NO_DESCRIPTOR = cast(int, None)  # what every `dir_fd` argument takes for "none"
+
+
+def _flag(name: str) -> int:
+    return int(getattr(os, name, 0))
+
+
+_ALWAYS = _flag("O_CLOEXEC") | _flag("O_BINARY")
+_NOFOLLOW = _flag("O_NOFOLLOW")
+_DIRECTORY = os.O_RDONLY | _flag("O_DIRECTORY") | _ALWAYS
+_READ = os.O_RDONLY | _NOFOLLOW | _ALWAYS | _flag("O_NONBLOCK")  # a FIFO would block for ever
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _ALWAYS
+
+
+def _parts(directory: str) -> list[str]:
+    return [] if directory in ("", ".") else directory.split("/")
 
 
 def _enter(at: int, part: str, make: bool) -> int:
     try:
-        return os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+        return os.open(part, _DIRECTORY | _NOFOLLOW, dir_fd=at)
     except FileNotFoundError:
         if not make:
             raise
         os.mkdir(part, dir_fd=at)
-        return os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+        return os.open(part, _DIRECTORY | _NOFOLLOW, dir_fd=at)
+
+
+def _check_by_name(root: str, directory: str, make: bool) -> None:
+    here = root
+    for part in _parts(directory):
+        here = os.path.join(here, part)
+        if make and not os.path.lexists(here):
+            os.mkdir(here)
+        if not stat.S_ISDIR(os.lstat(here).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, "is no directory", directory)
 
 
 def look(root: str, path: str, *, limit: int | None = None) -> Found | None:
@@ -186,27 +219,25 @@ def stage(root: str, spare: str, data: bytes, *, link: bool, permissions: int) -
     """Write what a file or link is to become under a spare name; `rename` puts it in its place."""
     with open_parent(root, spare) as (at, name):
         if link:
-            os.symlink(data, os.fsencode(name), dir_fd=at)
+            os.symlink(os.fsdecode(data), name, dir_fd=at)
             return
         fd = os.open(name, _NEW, 0o600, dir_fd=at)
         with os.fdopen(fd, "wb", buffering=0) as out:
             left = memoryview(data)
             while left:
                 left = left[out.write(left) :]
-            os.fchmod(fd, permissions)
-
-
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            _permit(fd, name, permissions)
 
 
 def rename(root: str, old: str, new: str) -> None:
     """Give a file or directory another name in the project; replaces a file or link there."""
     with open_parent(root, old) as (here, name):
-        if old.rpartition("/")[0] == new.rpartition("/")[0]:
-            os.rename(name, new.rpartition("/")[2], src_dir_fd=here, dst_dir_fd=here)
+        if _BY_DESCRIPTOR and old.rpartition("/")[0] == new.rpartition("/")[0]:
+            other = new.rpartition("/")[2]
+            os.replace(name, other, src_dir_fd=here, dst_dir_fd=here)
             return
         with open_parent(root, new) as (there, other):
-            os.rename(name, other, src_dir_fd=here, dst_dir_fd=there)
+            os.replace(name, other, src_dir_fd=here, dst_dir_fd=there)
 
 
 def remove(root: str, path: str) -> None:
@@ -218,11 +249,18 @@ def remove(root: str, path: str) -> None:
 def set_permissions(root: str, path: str, permissions: int) -> None:
     """Set the permission bits of a regular file."""
     with open_parent(root, path) as (at, name):
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+        fd = os.open(name, _READ, dir_fd=at)
         try:
-            os.fchmod(fd, permissions)
+            _permit(fd, name, permissions)
         finally:
             os.close(fd)
+
+
+def _permit(fd: int, name: str, permissions: int) -> None:
+    if hasattr(os, "fchmod"):
+        os.fchmod(fd, permissions)
+    else:
+        os.chmod(name, permissions)  # without descriptors the name is a whole path
 
 
 def make_directory(root: str, directory: str) -> list[str]:
@@ -251,34 +289,16 @@ def remove_directory(root: str, directory: str) -> bool:
 
 def prune_directory(root: str, directory: str) -> list[str]:
     """Remove a directory that holds nothing but directories; returns all that went."""
-    gone: list[str] = []
     if not is_directory(root, directory):
-        return gone
-    with open_directory(root, directory) as top:
-        if any(files or _links(at, names) for _, names, files, at in os.fwalk(".", dir_fd=top)):
-            return gone
-        for place, names, _, at in os.fwalk(".", topdown=False, dir_fd=top):
-            gone += [
-                os.path.normpath(f"{directory}/{place}/{name}")
-                for name in names
-                if _removes(at, name)
-            ]
-    if remove_directory(root, directory):
-        gone.append(directory)
-    return gone
-
-
-def _links(at: int, names: Iterable[str]) -> bool:
-    """Whether one of these directories is in truth a link to one."""
-    return any(stat.S_ISLNK(os.lstat(name, dir_fd=at).st_mode) for name in names)
-
-
-def _removes(at: int, name: str) -> bool:
-    try:
-        os.rmdir(name, dir_fd=at)
-    except OSError:
-        return False
-    return True
+        return []
+    top = os.path.join(root, directory)
+    places = list(os.walk(top, topdown=False))
+    links = (os.path.islink(os.path.join(place, n)) for place, names, _ in places for n in names)
+    if any(files for _, _, files in places) or any(links):
+        return []
+    below = [os.path.join(directory, os.path.relpath(place, top)) for place, _, _ in places]
+    paths = [os.path.normpath(path).replace(os.sep, "/") for path in below]
+    return [path for path in paths if remove_directory(root, path)]
 
 
 def _content(at: int, name: str, info: os.stat_result, limit: int | None) -> bytes:
@@ -288,7 +308,6 @@ def _content(at: int, name: str, info: os.stat_result, limit: int | None) -> byt
         raise Unreadable(errno.EINVAL, "is a special file", name)
     if limit is not None and info.st_size > limit:
         raise Unreadable(errno.EFBIG, "is too large", name)
-    # O_NONBLOCK: a FIFO put there since the lstat would block for ever.
-    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    fd = os.open(name, _READ, dir_fd=at)
     with os.fdopen(fd, "rb") as file:
         return file.read()

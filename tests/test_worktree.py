@@ -12,8 +12,10 @@ from hermes_checkpoints import worktree
 from hermes_checkpoints.records import EXECUTABLE, REGULAR, SYMLINK, FileState, content_id
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> str:
+@pytest.fixture(params=[True, False], ids=["descriptors", "names"])
+def root(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A project with a link out of it, also for a system without calls that go by descriptors."""
+    monkeypatch.setattr(worktree, "_BY_DESCRIPTOR", request.param)
     (tmp_path / "w").mkdir()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/f").write_text("outside")
