@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,10 @@ from ._common import OpenCalls, needs
 with needs("crewai"):
     from crewai import hooks
 
-_scoped_hooks: Any = None
-with suppress(ImportError):  # came with a later 1.15
+try:
     from crewai.hooks.dispatch import scoped_hooks as _scoped_hooks
+except ImportError:  # CrewAI 1.15.0
+    _scoped_hooks = None
 
 __all__ = ["checkpoints"]
 
