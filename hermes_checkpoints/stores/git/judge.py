@@ -26,11 +26,13 @@ _REAL, _GONE, _NESTED, _BARRED = "real", "gone", "N", "B"
 class Work:
     """What a look wants done to the index, and the gaps it found.
 
-    `add` maps paths to their `lstat`; `tracked` are those of them that the index has.
+    `add` maps paths to their `lstat`; `tracked` are those of them that the index has, `stale` those
+    that it takes for unchanged and that are not.
     """
 
     add: dict[str, os.stat_result] = field(default_factory=dict)
     tracked: set[str] = field(default_factory=set)
+    stale: set[str] = field(default_factory=set)
     remove: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
     gaps: dict[str, Gap] = field(default_factory=dict)

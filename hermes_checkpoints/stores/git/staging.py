@@ -35,7 +35,8 @@ class Staging:
 
     def stage(self, work: Work) -> None:
         """Removals first, as a directory may have become a file."""
-        gone = [(b"0", "0" * 40, path) for path in work.remove - work.add.keys()]
+        # `update-index` looks at nothing that it takes for unchanged, so that leaves first.
+        gone = [(b"0", "0" * 40, path) for path in (work.remove - work.add.keys()) | work.stale]
         links = [(b"160000", NESTED_CONTENT, path) for path in work.nested]
         self._put([*gone, *links])
         if work.nested:
@@ -110,12 +111,27 @@ class Staging:
             self._add(paths[middle:], work)
 
     def _give_up(self, path: str, error: GitFailed, work: Work) -> None:
+        """A file that git can't take is a gap, unless it is the store that can't."""
+        self._probe(work.add[path].st_size)
         again = Work()
         self._judge.judge(path, True, again)
         self._judge.open_each(again)
         work.gaps.update(again.gaps or {path: Gap(path, GapReason.VANISHED, error.words)})
         work.add.pop(path)
+        work.remove.add(path)
         self._put([(b"0", "0" * 40, path)])
+
+    def _probe(self, size: int) -> None:
+        """Write as much as git had to. Raises `OSError` if the disk is full or read-only."""
+        path = f"{self._objects}/tmp_obj_probe_{os.getpid()}"
+        try:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(bytes(size + 4096))
+        finally:
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
 
     def _drop_ignored(self, work: Work) -> None:
         """An ignore file changed: what it covers now leaves the tree."""

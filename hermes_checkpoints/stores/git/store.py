@@ -80,7 +80,7 @@ class GitStore:
         self._refs = Refs(self._layout, self._plumbing)
         self._loose = Loose(self._layout.path("objects"))
         self._trees = Trees(self._plumbing, self._loose)
-        self._scanner = Scanner(self._layout, self._plumbing, self._refs)
+        self._scanner = Scanner(self._layout, self._plumbing, self._refs, self._trees)
         self._history = History(
             self._layout, self._plumbing, self._refs, self._loose, self._library
         )

@@ -89,13 +89,11 @@ class Trees:
         nested: _Edits = {}
         for path, state in edits.items():
             *parents, name = os.fsencode(path).split(b"/")
-            level = nested
+            level: _Edits | None = nested
             for part in parents:
-                below = level.get(part)
-                if not isinstance(below, dict):
-                    below = level[part] = {}
-                level = below
-            if not isinstance(level.get(name), dict) or state is not None:
+                level = _below(level, part, state) if level is not None else None
+            # Setting a path implies that nothing is below it, and removing one that something is.
+            if level is not None and (state or not isinstance(level.get(name), dict)):
                 level[name] = state
         with _Reader(self._plumbing) as reader:
             return self._patched(reader, tree, nested, whole_directories) or self.empty()
@@ -122,6 +120,18 @@ class Trees:
             else:
                 entries[name] = Entry(edit.mode, edit.content)
         return self._loose.write(b"tree", tree_bytes(entries)) if entries else ""
+
+
+def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None:
+    """The edits of a directory; `None` if a removal there is implied by a file in its place."""
+    below = level.get(part)
+    if isinstance(below, dict):
+        return below
+    if below is not None and state is None:
+        return None
+    fresh: _Edits = {}
+    level[part] = fresh
+    return fresh
 
 
 class _Reader:
