@@ -142,6 +142,31 @@ def test_uninstall_takes_exactly_ours(
     assert file.read_bytes() == text.encode("utf-8")
 
 
+def test_rollback_is_made_known(shell: Shell, settings: Callable[..., Path]) -> None:
+    """Claude Code gets a command of that name, shown before, and loses it with the hooks."""
+    command = settings().parent / "commands" / "rollback.md"
+    shell("install", "claude-code", "--dry-run")
+    assert "+argument-hint:" in shell.out
+    assert not command.exists()
+    shell("install", "claude-code", "--yes")
+    assert "checkpoint" in command.read_text()
+    assert shell("install", "claude-code") == 0
+    assert "stays as it is" in shell.out
+    shell("uninstall", "claude-code", "--yes")
+    assert not command.exists()
+
+
+def test_a_command_of_ones_own_stays(shell: Shell, settings: Callable[..., Path]) -> None:
+    """A person's own `/rollback` is neither replaced nor removed, and that is said."""
+    command = settings().parent / "commands" / "rollback.md"
+    command.parent.mkdir()
+    command.write_text("my own")
+    for verb in ("install", "uninstall"):
+        assert shell(verb, "claude-code", "--yes") == 0
+        assert str(command) in shell.err
+        assert command.read_text() == "my own"
+
+
 def test_switches_among_the_hooks(shell: Shell, settings: Callable[..., Path]) -> None:
     """What an agent keeps among its hooks that is no event stays as it is."""
     text = json.dumps({"hooks": {"enabled": True, "disabled": ["x"]}}, indent=2)

@@ -1,25 +1,22 @@
 """`install HOST` and `uninstall HOST`: our hooks in a command-line agent's settings file.
 
-Owns what is written there and how it is found again. Shows the change before it makes it, changes
-nothing else in the file, and refuses a file that it could not write back as it was.
+Owns what is written for each agent, and the asking: a change is shown before it is made. How a file
+is changed is in `settings`.
 """
 
 from __future__ import annotations
 
-import copy
-import difflib
-import json
 import os
-import re
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hermes_checkpoints.cli.hook import installed_config
+from hermes_checkpoints.cli.settings import Edit, Groups, Settings, text_of
 from hermes_checkpoints.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -28,9 +25,7 @@ if TYPE_CHECKING:
     from hermes_checkpoints.cli.command import Commands
     from hermes_checkpoints.cli.context import Context
 
-__all__ = ["Settings", "register"]
-
-Groups = dict[str, list[dict[str, Any]]]
+__all__ = ["AGENTS", "register"]
 
 
 def register(commands: Commands) -> None:
@@ -58,7 +53,8 @@ def _install(context: Context) -> int:
     agent = _agent(context)
     settings = Settings.read(agent.file(context), agent.all_events)
     groups = agent.groups(_command(context, agent.name))
-    code = _change(context, settings, settings.with_groups(groups, agent.name))
+    edits = [settings.with_groups(groups, agent.name), *_command_file(agent, context, wanted=True)]
+    code = _change(context, edits)
     if code == 0 and not context.args.dry_run:
         context.out.note(agent.then)
         _warn_if_off(context)
@@ -68,7 +64,20 @@ def _install(context: Context) -> int:
 def _uninstall(context: Context) -> int:
     agent = _agent(context)
     settings = Settings.read(agent.file(context), agent.all_events)
-    return _change(context, settings, settings.without_groups(agent.name))
+    edits = [settings.without_groups(agent.name), *_command_file(agent, context, wanted=False)]
+    return _change(context, edits)
+
+
+def _command_file(agent: Agent, context: Context, *, wanted: bool) -> list[Edit]:
+    """The file by which the agent knows `/rollback`, unless a person has one of that name."""
+    if not agent.command_file:
+        return []
+    file = agent.file(context).parent / agent.command_file
+    text = text_of(file)
+    if text not in (None, ROLLBACK_COMMAND):
+        context.out.note(f"{file} is not ours and stays; so /rollback needs a space in front.")
+        return []
+    return [Edit(file, text or "", ROLLBACK_COMMAND if wanted else None)]
 
 
 def _agent(context: Context) -> Agent:
@@ -81,23 +90,24 @@ def _agent(context: Context) -> Agent:
     return AGENTS[name]
 
 
-def _change(context: Context, settings: Settings, text: str) -> int:
+def _change(context: Context, edits: Sequence[Edit]) -> int:
     """Show a change and make it, if a person agrees. The exit code."""
-    diff = settings.diff(text)
-    data = {"file": str(settings.file), "diff": diff}
-    if not diff:
-        context.out.result(f"{settings.file} stays as it is: nothing is to be done.", data)
+    due = [edit for edit in edits if edit.diff]
+    diff = "\n".join(edit.diff for edit in due)
+    data = {"files": [str(edit.file) for edit in due], "diff": diff}
+    if not due:
+        context.out.result(f"{edits[0].file} stays as it is: nothing is to be done.", data)
         return 0
     if context.args.dry_run or context.args.yes:
         context.out.result(diff, data)
-    elif not context.out.confirmed(diff, "Change the file so?"):
+    elif not context.out.confirmed(diff, "Change it so?"):
         if not context.out.can_ask:
             context.out.result(diff, data)
         context.out.note("Nothing was changed; --yes changes it without asking.")
         return 1
-    if not context.args.dry_run:
-        settings.write(text)
-        context.out.note(f"{settings.file} is changed.")
+    for edit in () if context.args.dry_run else due:
+        edit.make()
+        context.out.note(f"{edit.file} is {'removed' if edit.after is None else 'changed'}.")
     return 0
 
 
@@ -118,7 +128,8 @@ class Agent:
     """Where an agent's settings lie and which of its events we want.
 
     `timeout` is in the agent's own unit. `then` is what the person has to know afterwards. `named`:
-    its entries have names, by which a person can switch them off.
+    its entries have names, by which a person can switch them off. `command_file` is where, beside
+    the settings, it looks for a command named `/rollback`, which it would refuse otherwise.
     """
 
     name: str
@@ -131,6 +142,7 @@ class Agent:
     timeout: int
     then: str
     named: bool = False
+    command_file: str = ""
 
     def file(self, context: Context) -> Path:
         """The settings file: the project's, or the person's own."""
@@ -166,6 +178,7 @@ AGENTS: Mapping[str, Agent] = {
             "Bash|PowerShell|Edit|MultiEdit|NotebookEdit|Write|mcp__.*",
             120,
             "Sessions of Claude Code that start from now on are protected.",
+            command_file="commands/rollback.md",
         ),
         Agent(
             "codex",
@@ -193,6 +206,17 @@ AGENTS: Mapping[str, Agent] = {
         ),
     )
 }
+
+ROLLBACK_COMMAND = """\
+---
+description: Bring files back to a checkpoint
+argument-hint: "[list | N [path] | diff N | plan N | undo]"
+disable-model-invocation: true
+---
+The hook of hermes-checkpoints answers this command before a model sees it. If you read this, the
+hook is not installed here: say so, and do nothing else.
+"""
+"""Makes the command known; the hook answers it."""
 
 _HERMES = """\
 Hermes keeps its hooks in config.yaml, whose comments would not survive an edit from here. The
@@ -223,137 +247,3 @@ def _command(context: Context, agent: str) -> str:
         for word in (f"--{name}", value if name == "host" else os.path.abspath(value))
     ]
     return shlex.join([program, "hook", agent, *options])
-
-
-def _is_ours(entry: Any, agent: str) -> bool:
-    command = entry.get("command") if isinstance(entry, dict) else None
-    pattern = rf"(^|[/\\'\"\s])hermes-checkpoints(\.exe)?['\"]?\s+hook\s+{re.escape(agent)}(\s|$)"
-    return isinstance(command, str) and re.search(pattern, command) is not None
-
-
-# --------------------------------------------------------------------------- the file
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """A settings file as it is: its text, and what that says. No file: empty."""
-
-    file: Path
-    text: str
-    values: dict[str, Any]
-
-    @classmethod
-    def read(cls, file: Path, events: Sequence[str]) -> Settings:
-        """The settings, of which `events` are going to be changed.
-
-        Raises `CheckpointError` for a file that could not be written back as it was.
-        """
-        try:
-            text = file.read_bytes().decode("utf-8")  # with its line ends
-        except FileNotFoundError:
-            return cls(file, "", {})
-        except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{file} cannot be read: {error}") from error
-        try:
-            values = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
-            _check(values, events)
-        except ValueError as error:
-            raise CheckpointError(
-                f"{file} is not changed, because it is no plain JSON settings file: {error}",
-                hint="add the hooks by hand; docs/hooks.md shows them",
-            ) from error
-        return cls(file, text, values)
-
-    def with_groups(self, groups: Groups, agent: str) -> str:
-        """The file's text with our entries, each once and up to date."""
-        values = copy.deepcopy(self.values)
-        _remove(values, agent, keep=groups)
-        hooks = values.setdefault("hooks", {})
-        for event, ours in groups.items():
-            present = hooks.setdefault(event, [])
-            present.extend(group for group in ours if group not in present)
-        return self._dump(values)
-
-    def without_groups(self, agent: str) -> str:
-        """The file's text without our entries, and without what they alone filled."""
-        values = copy.deepcopy(self.values)
-        _remove(values, agent, keep={})
-        return self._dump(values)
-
-    def diff(self, text: str) -> str:
-        """What a change to `text` would change; empty: nothing."""
-        name = str(self.file)
-        lines = difflib.unified_diff(
-            self.text.splitlines(), text.splitlines(), name, name, lineterm=""
-        )
-        return "\n".join(lines)
-
-    def write(self, text: str) -> None:
-        """Replace the file in one step, through a link, keeping its permissions."""
-        file = Path(os.path.realpath(self.file))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        spare = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            spare.write_bytes(text.encode("utf-8"))
-            if file.exists():
-                shutil.copymode(file, spare)
-            os.replace(spare, file)
-        finally:
-            spare.unlink(missing_ok=True)
-
-    def _dump(self, values: dict[str, Any]) -> str:
-        if values == self.values:
-            return self.text
-        found = re.match(r"\s*\{\r?\n([ \t]+)\"", self.text)
-        indent = found.group(1) if found else "  "
-        end = "\n" if self.text.endswith("\n") or not self.text else ""
-        text = json.dumps(values, indent=indent, ensure_ascii=False) + end
-        return text.replace("\n", "\r\n") if "\r\n" in self.text else text
-
-
-def _remove(values: dict[str, Any], agent: str, *, keep: Groups) -> None:
-    """Take our entries out, except whole groups that are in `keep`, and what becomes empty."""
-    hooks = values.get("hooks", {})
-    for event, groups in list(hooks.items()):
-        if not _are_groups(groups):
-            continue  # some agents keep switches there too
-        kept = keep.get(event, [])
-        left = [g if g in kept else _without(g, agent) for g in groups]
-        if left == groups:
-            continue
-        hooks[event] = [group for group in left if group is not None]
-        if not hooks[event]:
-            del hooks[event]
-        if not hooks:
-            del values["hooks"]
-
-
-def _without(group: dict[str, Any], agent: str) -> dict[str, Any] | None:
-    """A group without our entries; `None` if it had no others."""
-    left = [entry for entry in group["hooks"] if not _is_ours(entry, agent)]
-    if len(left) == len(group["hooks"]):
-        return group
-    return {**group, "hooks": left} if left else None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice in one place")
-    return found
-
-
-def _check(values: Any, events: Sequence[str]) -> None:
-    """Raise `ValueError` where the file is not of the shape that agents document."""
-    hooks = values.get("hooks", {}) if isinstance(values, dict) else None
-    if not isinstance(hooks, dict):
-        raise ValueError("it holds no object of settings, or hooks that are none")
-    for event in events:
-        if not _are_groups(hooks.get(event, [])):
-            raise ValueError(f"hooks.{event} is no list of groups with hooks")
-
-
-def _are_groups(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(g, dict) and isinstance(g.get("hooks"), list) for g in value
-    )
