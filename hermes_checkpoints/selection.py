@@ -98,7 +98,7 @@ def _name(project: Project, text: str, base: str, known: Callable[[str], bool]) 
     path = _slashed(text)
     if not path or "\0" in path:
         raise SelectionError("an empty path selects nothing", hint="name a file or a pattern")
-    _refuse_parents(path, text)
+    _refuse_parts(path, text)
     if os.path.isabs(text):
         return _absolute(project, text, path)
     name = _joined(base, path)
@@ -135,11 +135,16 @@ def _slashed(text: str) -> str:
     return text.replace("\\", "/") if os.sep == "\\" else text
 
 
-def _refuse_parents(path: str, text: str) -> None:
+def _refuse_parts(path: str, text: str) -> None:
     if ".." in path.split("/"):
         raise SelectionError(
             f"{text!r}: a path with `..` in it is not taken",
             hint="name the path from the project's root, or absolutely",
+        )
+    if ".git" in path.split("/"):
+        raise SelectionError(
+            f"{text!r}: what is in `.git` is git's own, and in no checkpoint",
+            hint="git's own commands bring back commits, branches and the index",
         )
 
 
@@ -173,7 +178,7 @@ def _split(pathspec: str) -> tuple[frozenset[str], str]:
 def _rebased(project: Project, text: str, base: str) -> str:
     """A pathspec typed in `base`, as it reads at the root."""
     magic, pattern = _split(text)
-    _refuse_parents(pattern, text)
+    _refuse_parts(pattern, text)
     if pattern.startswith("/"):
         raise _outside(project, text)
     if base == _ROOT or "top" in magic:

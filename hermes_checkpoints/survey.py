@@ -20,7 +20,7 @@ from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import SelectionError
 from hermes_checkpoints.ledger import RESTORE, Entry
 from hermes_checkpoints.links import links_of
-from hermes_checkpoints.records import Checkpoint, FileState, Plan, Project
+from hermes_checkpoints.records import Checkpoint, FileState, GapReason, Plan, Project
 from hermes_checkpoints.restore import Scope, Side, Situation, above, directories_of, make_plan
 from hermes_checkpoints.selection import Selection, parse
 from hermes_checkpoints.stores.base import Observation, Store
@@ -61,7 +61,7 @@ class Survey:
     plan: Plan
     observation: Observation
     now: Side
-    kept_dirs: frozenset[str]
+    dirs_then: frozenset[str]
 
 
 class Surveyor:
@@ -170,7 +170,7 @@ class Surveyor:
             whole=observation.whole,
         )
         then, checkpoint = recorded.then, recorded.checkpoint
-        kept_dirs = frozenset(
+        dirs_then = frozenset(
             directories_of((*then.files, *(f"{d}/" for d in checkpoint.empty_dirs)))
         )
         situation = Situation(
@@ -193,7 +193,7 @@ class Surveyor:
             basis=observation.tree,
             notes=recorded.notes,
         )
-        return Survey(plan, observation, now, kept_dirs)
+        return Survey(plan, observation, now, dirs_then)
 
     def _observe(
         self, project: Project, recorded: Recorded
@@ -210,7 +210,8 @@ class Surveyor:
         while True:
             observation = self._store.observe(project, rules, named=sorted(names))
             tree = self._store.entries(project, observation.tree)
-            gaps = {gap.path for gap in observation.gaps}
+            # A secret is left out of a scan, and held when it is named.
+            gaps = {g.path for g in observation.gaps if g.reason is not GapReason.SECRET}
             unseen = {
                 path
                 for path in recorded.then.files

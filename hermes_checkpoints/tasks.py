@@ -47,7 +47,7 @@ def task_of(root: str, survey: Survey) -> Task:
         asides=tuple((path, _free_name(root, path)) for path in in_the_way),
         dirs=plan.empty_dirs,
         fresh=tuple(fresh),
-        stale=tuple(sorted(emptied - survey.kept_dirs)),
+        stale=tuple(sorted(emptied - survey.dirs_then)),
     )
 
 

@@ -66,6 +66,14 @@ def test_what_leads_out_is_refused(project: Project, text: str) -> None:
         read(project, text)
 
 
+@pytest.mark.parametrize("text", [".git", ".git/config", "sub[1]/.git/HEAD", ":(glob).git/*"])
+def test_gits_own_files_are_refused(project: Project, text: str) -> None:
+    """The user's `.git` is no part of any selection; names that only begin like it are."""
+    with pytest.raises(SelectionError, match="git's own"):
+        read(project, text)
+    assert read(project, ".github/x", known=(".github/x",)).names == (".github/x",)
+
+
 def test_a_name_through_a_link_out_of_the_project_is_refused(project: Project) -> None:
     """A link that leaves the project does not bring its target in."""
     (Path(project.root) / "out").symlink_to("/etc")
