@@ -1206,6 +1206,20 @@ def test_a_file_that_became_a_link_into_a_repository_restores(nested: Scene) -> 
     assert nested["tools/inner/x"] == "wip"
 
 
+@pytest.mark.parametrize("name", [".git", ".git/config"])
+def test_the_projects_own_git_is_no_part_of_a_plan(scene: Scene, name: str) -> None:
+    """A `.git` that is a file, as in a worktree, or a directory stays as it is now."""
+    scene.user(name, "1")
+    scene.user("f", "1")
+    scene.turn()
+    scene.write({"f": "2"})
+    scene.user(name, "2")
+    report = scene.rollback(all=True)
+    assert (scene["f"], scene[name]) == ("1", "2")
+    assert not any(".git" in s.path for s in scene.plan(all=True).steps)
+    assert not report.unrestorable
+
+
 def test_a_repository_made_since_is_left_alone(scene: Scene) -> None:
     """Files of the checkpoint that lie in a repository now stay as they are, and are named."""
     scene.user("sub/x", "1")
