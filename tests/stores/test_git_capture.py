@@ -201,22 +201,25 @@ def test_content_is_read_only_where_something_changed(tmp_path: Path) -> None:
     assert opened == []
 
 
-def test_metadata_does_not_grow_with_the_tree(tmp_path: Path) -> None:
-    """Everything outside `objects` stays small however often one file changes."""
+@pytest.mark.parametrize("mode", [0o644, 0o664], ids=oct)
+def test_metadata_does_not_grow_with_the_tree(mode: int, tmp_path: Path) -> None:
+    """What is kept beside the contents does not grow by the size of the tree with each capture."""
     scene = GitScene(tmp_path)
     for number in range(300):
-        scene.put(f"f{number}", "1")
-    for number in range(20):
+        scene.put(f"f{number}", "1", mode)
+
+    def room() -> int:
+        files = [path for path in scene.base.rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files if "worktrees" not in path.parts)
+
+    sizes = []
+    for number in range(21):
         scene.put("f0", f"{number}")
-        scene.taken()
-
-    def outside() -> int:
-        names = ("catalogue", "projects", "boundaries", "refs")
-        return sum(
-            p.stat().st_size for n in names for p in (scene.path / n).rglob("*") if p.is_file()
-        )
-
-    assert outside() < 20_000
+        assert len(scene.taken().modes) == (300 if mode == 0o664 else 0)
+        sizes.append(room())
+    assert (sizes[-1] - sizes[0]) / 20 < 12_000
+    meta = scene.git("ls-tree", f"refs/hermes-meta/{scene.project.id}").splitlines()
+    assert len(meta) == 21 and len({line.split()[2] for line in meta}) == 1
 
 
 # ------------------------------------------------------------------ what it leaves alone

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # GitPython, which a warm list does without
 
 __all__ = ["Catalogue", "History", "Reach"]
 
-_FORMAT = 1
+_FORMAT = 2
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
 _TIME = re.compile(r"\d+\.\d{6}")
 _REGULAR = 0o100644
@@ -135,7 +135,8 @@ class History:
         """
         now = round(time.time(), 6)
         labels = dict(row.checkpoint.labels)
-        message = _message(project, row.checkpoint, labels, supplements, now)
+        live = "" if row.live == row.checkpoint.tree else row.live
+        message = _message(project, row.checkpoint, labels, supplements, live, now)
         parents = [before.tip] if before.tip else []
         who = self._layout.namespace.title()
         data = commit_bytes(row.checkpoint.tree, parents, message, now, who=f"{who} Checkpoints")
@@ -307,7 +308,8 @@ class History:
     def _meta_of(self, row: Row, oid: str) -> dict[str, str]:
         """Entries for one checkpoint, under the id of its last commit."""
         value = rows.encode(row)
-        told = ("gaps", "named", "modes", "empty_dirs", "versions", "whole", "live")
+        # Nothing in it that differs each time: equal knowledge is one blob, stored once.
+        told = ("gaps", "named", "modes", "empty_dirs", "versions", "whole")
         data = json.dumps({k: value[k] for k in told if k in value}, sort_keys=True).encode()
         entries = {oid: self._loose.write(b"blob", data)}
         for number, (_, state) in enumerate(row.checkpoint.versions):
@@ -362,8 +364,10 @@ class History:
         ):
             return None
         try:
-            found = tuple(rows.decode(row) for row in value["rows"])
-        except (KeyError, ValueError, TypeError):
+            shared = value["modes"]
+            read = ({**row, "modes": shared[row["modes"]]} for row in value["rows"])
+            found = tuple(rows.decode(row) for row in read)
+        except (KeyError, IndexError, ValueError, TypeError):
             return None
         return Catalogue(tip, found, value["meta"])
 
@@ -377,6 +381,7 @@ class History:
             "rows": [rows.encode(row) for row in catalogue.rows],
             "meta": catalogue.meta,
         }
+        _share_modes(value)
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             write_json(path, value)
@@ -504,6 +509,17 @@ class History:
 # --------------------------------------------------------------------------- commits and rows
 
 
+def _share_modes(value: dict[str, Any]) -> None:
+    """Write equal modes once: under umask 002 every file of a project has one."""
+    shared: list[dict[str, int]] = []
+    for row in value["rows"]:
+        modes = row.get("modes", {})
+        if not shared or shared[-1] != modes:
+            shared.append(modes)
+        row["modes"] = len(shared) - 1
+    value["modes"] = shared
+
+
 def _of_rows(meta: Mapping[str, str], kept: Iterable[Row]) -> dict[str, str]:
     """The metadata entries that belong to the commits of some rows."""
     wanted = {commit for row in kept for commit in _commits(row)}
@@ -520,6 +536,7 @@ def _message(
     checkpoint: Checkpoint,
     labels: Mapping[str, str],
     supplements: str,
+    live: str,
     now: float,
 ) -> bytes:
     """Subject and trailers.
@@ -530,6 +547,8 @@ def _message(
     trailers["Scope"] = "whole" if checkpoint.whole else "named"
     if supplements:
         trailers["Supplements"] = supplements
+    if live:
+        trailers["Live"] = live
     lines = [" ".join(checkpoint.reason.split("\n")), ""]
     lines += [f"{key}: {' '.join(value.split(chr(10)))}" for key, value in trailers.items()]
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
@@ -554,6 +573,7 @@ def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> lis
         scope = labels.pop("Scope", "whole")
         labels.pop("Project", None)
         taken = labels.pop("Taken", "")
+        live = labels.pop("Live", commit.tree)
         told = said.get(commit.oid)
         if supplemented and found and found[-1].checkpoint.id == supplemented:
             found[-1] = _supplemented(found[-1], commit, told)
@@ -561,7 +581,7 @@ def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> lis
         value: dict[str, Any] = {
             "gaps": None,
             "whole": scope == "whole",
-            "live": commit.tree,
+            "live": live,
             **(told or {}),
             "id": commit.oid,
             "time": float(taken) if _TIME.fullmatch(taken) else commit.time,

@@ -209,6 +209,7 @@ class _Look:
             self._staging.stage(work)
             for path in work.remove - work.add.keys():
                 state.modes.pop(path, None)
+                state.young.pop(path, None)
         if few and state.patches < _PATCHES:
             state.tree = self._patched()
             state.patches += 1

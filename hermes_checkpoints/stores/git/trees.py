@@ -144,9 +144,14 @@ class _Reader:
     def __enter__(self) -> _Reader:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._child:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._child and kind:
             end(self._child)
+        elif self._child:
+            for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+                if pipe:
+                    pipe.close()
+            self._child.wait()  # it ends with its input
 
     def tree(self, oid: str) -> dict[bytes, Entry]:
         if oid == EMPTY_TREE:
