@@ -6,7 +6,6 @@ rollback needs in `recovery`, upkeep in `housekeeping`.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
@@ -321,8 +320,13 @@ class CheckpointManager:
         ticket = self._begin(call)
         if ticket is None:
             return Skipped("the call changes no files")
-        with contextlib.suppress(OSError):  # not writable: then `after` must come to this process
+        try:
             self._tickets.put(session, call.call_id, ticket)
+        except FileExistsError:  # a hook that is installed twice; one of them is enough
+            self._end(ticket, record=False)
+            return AlreadyTaken()
+        except OSError:
+            pass  # not writable: then `after` must come to this process
         return ticket.outcome
 
     def after(self, call_id: str, *, session_id: str | None = None) -> None:

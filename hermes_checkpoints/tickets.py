@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from hermes_checkpoints.records import (
     Taken,
     Unchanged,
 )
-from hermes_checkpoints.sessions import call_file, write_private
+from hermes_checkpoints.sessions import call_file
 from hermes_checkpoints.turns import Scope
 
 __all__ = ["Ticket", "Tickets"]
@@ -54,7 +55,12 @@ class Tickets:
         self._directory = directory
 
     def put(self, session: str, call: str, ticket: Ticket) -> None:
-        write_private(self._file(session, call), json.dumps(_dump(ticket)))
+        """Keep a ticket. Raises `FileExistsError` if the call has one: of two, the first counts."""
+        file = self._file(session, call)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8", errors="surrogatepass") as out:
+            out.write(json.dumps(_dump(ticket)))
 
     def take(self, session: str, call: str) -> Ticket | None:
         """The ticket of a call, which is then gone; `None` if there is none that can be read."""

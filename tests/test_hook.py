@@ -476,6 +476,23 @@ def test_parallel_calls(
         assert len(manager.list_checkpoints(project_dir)) == 1
 
 
+def test_installed_twice(
+    hook: Callable[..., subprocess.CompletedProcess[bytes]], project_dir: Path, home: Path
+) -> None:
+    """Two hooks for one call, as when it is installed for the person and the project, are one."""
+    for name in ("PreToolUse", "PostToolUse"):
+        with ThreadPoolExecutor() as pool:
+            for _ in range(3):
+                pool.submit(hook, "claude-code", **_rm(name))
+        (project_dir / "keep.txt").unlink(missing_ok=True)
+    assert _leftovers(Config(base=home / ".hermes" / "checkpoints")) == ["s.json"]
+    hook("claude-code", hook_event_name="SessionEnd")
+    with CheckpointManager(Config.from_file(enabled=True, auto_prune=False)) as manager:
+        assert manager.restore(project_dir, 1).restored == ("keep.txt",)
+        book = manager.books.of(manager.project(project_dir))
+        assert len([e for e in book.ledger.entries() if e.kind == "agent"]) == 1
+
+
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"hook_event_name": 3}', b"\xff\xfe\x00"])
 def test_nonsense(text: bytes, hook: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
     """Whatever comes in, a hook ends with 0 and an empty standard output."""
