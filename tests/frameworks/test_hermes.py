@@ -232,6 +232,42 @@ result = {}
     assert hermes.is_back()
 
 
+def test_shell_hooks(hermes: Hermes) -> None:
+    """As a shell hook, in the lines that `install hermes` shows, a turn is protected as well."""
+    found = hermes(
+        """
+import contextlib, io, yaml
+from hermes_checkpoints import cli
+from agent.shell_hooks import register_from_config
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    cli.main(["install", "hermes"])
+lines = out.getvalue().split("\\n\\n", 1)[1]
+command = f"{sys.executable} -m hermes_checkpoints.cli hook hermes"
+shown = yaml.safe_load(lines)
+for entries in shown["hooks"].values():
+    assert entries[0]["command"].endswith("hook hermes")
+    entries[0]["command"] = command
+plugins._hooks.clear()  # not the plugin this time
+assert len(register_from_config(shown, accept_hooks=True)) == 3
+ask("one")
+ask("two")
+from hermes_cli.plugins import invoke_hook
+taken = log()
+invoke_hook("on_session_finalize", session_id=agent.session_id)
+manager.restore(project, 2)
+result = {"log": taken}
+""",
+        one=[[write("a.txt", "c1"), write("b.txt", "c2")]],
+        two=[[shell("rm data.bin; exit 3", "c3")]],
+    )
+    assert found["seen"] == []
+    assert found["log"] == [
+        "before terminal: rm data.bin; exit 3",
+        "before write_file: a.txt",
+    ]
+    assert hermes.is_back()
+
+
 def test_compatible_signatures() -> None:
     """Every public function takes the parameters of Hermes' own, by name and order."""
     from hermes_checkpoints.integrations import hermes_compat as ours
