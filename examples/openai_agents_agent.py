@@ -9,6 +9,7 @@ The model is scripted: no network, no key. Exits with 1 if a byte or an item is 
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
@@ -16,14 +17,34 @@ from pathlib import Path
 from typing import Any
 
 from agents import Agent, Runner, ShellTool, SQLiteSession, function_tool, set_tracing_disabled
-from agents.testing import ScriptedModel, assistant_message, function_call
+from agents.items import ModelResponse
+from agents.models.interface import Model
+from agents.usage import Usage
 from hermes_checkpoints.integrations.openai_agents import drop_turns, guard_tools
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 from openai.types.responses.response_function_shell_tool_call import (
     Action,
     ResponseFunctionShellToolCall,
 )
 
 import hermes_checkpoints as hc
+
+
+def say(text: str) -> ResponseOutputMessage:
+    content: list[Any] = [ResponseOutputText(text=text, type="output_text", annotations=[])]
+    return ResponseOutputMessage(
+        id="message", type="message", role="assistant", status="completed", content=content
+    )
+
+
+def function_call(tool: str, **arguments: str) -> ResponseFunctionToolCall:
+    return ResponseFunctionToolCall(
+        call_id=tool, type="function_call", name=tool, arguments=json.dumps(arguments)
+    )
 
 
 def shell_call(*commands: str) -> ResponseFunctionShellToolCall:
@@ -33,13 +54,22 @@ def shell_call(*commands: str) -> ResponseFunctionShellToolCall:
     )
 
 
-REWRITE = {"path": "src/app.py", "text": "# rewritten\n"}
-SCRIPT = [
-    [assistant_message("Hello.")],
-    [function_call("write_file", REWRITE, call_id="write-1")],
+SCRIPT: list[list[Any]] = [
+    [say("Hello.")],
+    [function_call("write_file", path="src/app.py", text="# rewritten\n")],
     [shell_call("rm notes.txt", "echo junk > junk.txt; exit 3")],
-    [assistant_message("Done.")],
+    [say("Done.")],
 ]
+
+
+class ScriptedModel(Model):
+    """Says what it was told to say."""
+
+    async def get_response(self, *args: Any, **options: Any) -> ModelResponse:
+        return ModelResponse(output=SCRIPT.pop(0), usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **options: Any) -> Any:
+        raise NotImplementedError
 
 
 async def play(scratch: str) -> int:
@@ -64,7 +94,7 @@ async def play(scratch: str) -> int:
 
     manager = hc.CheckpointManager(hc.Config(base=Path(scratch, "checkpoints")), cwd=root)
     tools: list[Any] = [write_file, ShellTool(executor=run_commands)]
-    agent = Agent(name="main", model=ScriptedModel(SCRIPT), tools=guard_tools(tools, manager))
+    agent = Agent(name="main", model=ScriptedModel(), tools=guard_tools(tools, manager))
     session = SQLiteSession("session-1")
 
     async def ask(text: str) -> None:

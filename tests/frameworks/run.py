@@ -29,19 +29,29 @@ LIMIT = 900  # seconds for one installation, and for one framework's tests
 
 @dataclass(frozen=True)
 class Framework:
-    """What to install and what to run. `package` is the one whose version is shown."""
+    """What to install and what to run. `package` is the one whose version is shown.
+
+    `floor` are packages that the oldest release needs as they were when it came out.
+    """
 
     name: str
     package: str
     tests: str
     extra: str = ""
     more: tuple[str, ...] = ()
+    floor: tuple[str, ...] = ()
 
 
 FRAMEWORKS = (
     Framework("langchain", "langchain", "test_langchain.py", "langchain", ("langchain-community",)),
     Framework("deepagents", "deepagents", "test_deepagents.py", "deepagents"),
-    Framework("openai-agents", "openai-agents", "test_openai_agents.py", "openai-agents"),
+    Framework(
+        "openai-agents",
+        "openai-agents",
+        "test_openai_agents.py",
+        "openai-agents",
+        floor=("openai==2.26.0",),
+    ),
     Framework("pydantic-ai", "pydantic-ai-slim", "test_pydantic_ai.py", "pydantic-ai"),
     Framework("adk", "google-adk", "test_google_adk.py", "adk"),
     Framework("strands", "strands-agents", "test_strands.py", "strands"),
@@ -127,7 +137,7 @@ def install(framework: Framework, place: Path, *, floor: bool) -> Path:
     One that was made for the same requirements is used again.
     """
     extra = f"[{framework.extra}]" if framework.extra else ""
-    pins = floors(framework.extra) if floor else ()
+    pins = (*floors(framework.extra), *framework.floor) if floor else ()
     wanted = ["-e", f"{ROOT}{extra}", *TESTS, *framework.more, *pins]
     python, made_for = place / "bin" / "python", place / "made-for"
     made = (ROOT / "pyproject.toml").read_text(encoding="utf-8") + "\n".join(wanted)

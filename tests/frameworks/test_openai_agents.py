@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -80,10 +81,9 @@ def test_shell_and_apply_patch_are_protected(scene: Scene) -> None:
 def test_an_agent_used_as_a_tool_writes_in_its_callers_turn(scene: Scene, host_turn: bool) -> None:
     """What a sub-agent writes belongs to the run that called it, with and without a host's turn."""
     from agents import Agent, Runner
-    from agents.testing import ScriptedModel
     from hermes_checkpoints.integrations.openai_agents import guard_tools
 
-    model = ScriptedModel([[write("src/app.py")], [said("done")]])
+    model = scripted([[write("src/app.py")], [said("done")]])
     inner = Agent(name="inner", model=model, tools=make_tools(scene))
     delegate = guard_tools([inner.as_tool("delegate", "x")], scene.manager)
     agent = make_agent(scene, [write("notes.txt")], [delegated()], [said("1")], tools=delegate)
@@ -120,7 +120,6 @@ def test_without_the_hosts_turns_each_run_is_one(scene: Scene) -> None:
 def test_an_exception_that_leaves_the_run_leaves_it_as_ever(scene: Scene) -> None:
     """With `failure_error_function=None` the run raises; the damage is recorded."""
     from agents import Agent, Runner, function_tool
-    from agents.testing import ScriptedModel
     from hermes_checkpoints.integrations.openai_agents import guard_tools
 
     @function_tool(failure_error_function=None)
@@ -128,7 +127,7 @@ def test_an_exception_that_leaves_the_run_leaves_it_as_ever(scene: Scene) -> Non
         """Write a file."""
         return scene.write(path, text)
 
-    model = ScriptedModel([[write("boom")], [said("1")]])
+    model = scripted([[write("boom")], [said("1")]])
     agent = Agent(name="main", model=model, tools=guard_tools([write_file], scene.manager))
     with pytest.raises(Exception, match="disk full"):
         asyncio.run(Runner.run(agent, "one"))
@@ -164,9 +163,8 @@ def make_session() -> Any:
 
 def make_agent(scene: Scene, *script: list[Any], tools: Any = ()) -> Any:
     from agents import Agent
-    from agents.testing import ScriptedModel
 
-    return Agent(name="main", model=ScriptedModel(script), tools=[*make_tools(scene), *tools])
+    return Agent(name="main", model=scripted(script), tools=[*make_tools(scene), *tools])
 
 
 def make_tools(scene: Scene) -> list[Any]:
@@ -206,22 +204,64 @@ class Editor:
         (self.scene.root / operation.path).unlink()
 
 
-def said(text: str) -> Any:
-    from agents.testing import assistant_message
+def scripted(script: Any) -> Any:
+    """A model like the SDK's own `ScriptedModel`, which older releases do not have."""
+    from agents.items import ModelResponse
+    from agents.models.interface import Model
+    from agents.usage import Usage
+    from openai.types.responses import Response, ResponseCompletedEvent
 
-    return assistant_message(text)
+    replies = iter(script)
+
+    class Scripted(Model):
+        async def get_response(self, *args: Any, **options: Any) -> Any:
+            return ModelResponse(output=list(next(replies)), usage=Usage(), response_id=None)
+
+        async def stream_response(self, *args: Any, **options: Any) -> Any:
+            response = Response(
+                id="r",
+                created_at=0,
+                model="scripted",
+                object="response",
+                output=list(next(replies)),
+                parallel_tool_calls=True,
+                tool_choice="auto",
+                tools=[],
+            )
+            yield ResponseCompletedEvent(
+                type="response.completed", response=response, sequence_number=0
+            )
+
+    return Scripted()
+
+
+def said(text: str) -> Any:
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+    content = [ResponseOutputText(text=text, type="output_text", annotations=[])]
+    return ResponseOutputMessage(
+        id="m", type="message", role="assistant", status="completed", content=content
+    )
+
+
+def call(tool: str, call_id: str, **arguments: str) -> Any:
+    from openai.types.responses import ResponseFunctionToolCall
+
+    return ResponseFunctionToolCall(
+        id=call_id,
+        call_id=call_id,
+        type="function_call",
+        name=tool,
+        arguments=json.dumps(arguments),
+    )
 
 
 def write(path: str) -> Any:
-    from agents.testing import function_call
-
-    return function_call("write_file", {"path": path, "text": "written"}, call_id=f"c-{path}")
+    return call("write_file", f"c-{path}", path=path, text="written")
 
 
 def delegated() -> Any:
-    from agents.testing import function_call
-
-    return function_call("delegate", {"input": "do it"}, call_id="c-delegate")
+    return call("delegate", "c-delegate", input="do it")
 
 
 def shell(*commands: str) -> Any:

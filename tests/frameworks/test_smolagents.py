@@ -79,7 +79,7 @@ def test_a_managed_agent_writes_in_its_managers_turn(scene: Scene) -> None:
     """What a managed agent writes belongs to the run that asked it."""
     inner = make_agent(scene, [write("src/app.py")], [final("done")], guarded=False)
     inner.name, inner.description = "coder", "writes"
-    ask = ("coder", {"task": "x"})
+    ask = ("coder", {"task": "x", "additional_args": {}})
     agent = make_agent(scene, [write("notes.txt")], [ask], [final("1")], managed_agents=[inner])
     agent.run("one")
     assert scene.written == {"notes.txt", "src/app.py"}
