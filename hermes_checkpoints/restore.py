@@ -324,10 +324,11 @@ def _kept(step: Step, why: str) -> Step:
 
 
 def _free_dirs(situation: Situation, steps: Iterable[Step]) -> tuple[str, ...]:
-    """The empty directories to bring back: none where something stays that is a file."""
+    """The empty directories to bring back: none where a file stays, held or not."""
     gone = {s.path for s in steps if s.kind is StepKind.DELETE}
     coming = {s.path for s in steps if s.kind is StepKind.WRITE}
     files = (situation.now.files.keys() - gone) | coming
+    files |= {gap.path for gap in situation.now.gaps or ()}
     return tuple(
         d
         for d in situation.missing_dirs

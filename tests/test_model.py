@@ -300,6 +300,7 @@ class Rollbacks(RuleBasedStateMachine):
         target = checkpoints[number - 1]
         last = dict(self.model.last)
         plan = scene.plan(number, all=every) if kill >= 0 else None
+        recorded = self.recorded()
         try:
             report = self.interrupted(number, every, kill) if kill >= 0 else None
             report = report or scene.rollback(number, *paths, all=every)
@@ -319,7 +320,7 @@ class Rollbacks(RuleBasedStateMachine):
         if not every:
             self.only_the_agents(target.id, report, before, after, paths)
         touched = {*report.restored, *report.deleted}
-        if touched or report.aside:
+        if self.recorded() > recorded:
             self.model.rolled.append(Rolled(before, touched, last, self.model.agent_since))
             self.model.restored |= touched
             self.model.agent_since = False
@@ -327,6 +328,10 @@ class Rollbacks(RuleBasedStateMachine):
                 self.model.last[path] = after.get(path)
         if not paths and ".gitignore" not in touched:  # then other rules are in force now
             self.again_changes_nothing(target.id, every)
+
+    def recorded(self) -> int:
+        """How many rollbacks undo could take back: also one that only made a directory is one."""
+        return len(self.scene.books.of(self.scene.project).rollbacks.done())
 
     def again_changes_nothing(self, target: str, every: bool) -> None:
         """The same rollback once more finds nothing to do."""
@@ -388,12 +393,12 @@ class Rollbacks(RuleBasedStateMachine):
     def rollback_and_undo(self, number: int, every: bool) -> None:
         """A rollback that is undone at once leaves every file and directory as it was."""
         before, directories = self.files(), self.directories()
-        number = number % len(self.scene.list) + 1
+        number, recorded = number % len(self.scene.list) + 1, self.recorded()
         try:
-            report = self.scene.rollback(number, all=every)
+            self.scene.rollback(number, all=every)
         except RestoreRefused:
             return
-        if report.restored or report.deleted or report.aside:
+        if self.recorded() > recorded:
             assert self.scene.undo().ok
         assert self.files() == before
         assert self.directories() == directories
