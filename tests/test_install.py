@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_checkpoints import cli
 from hermes_checkpoints.cli.hosts import HOSTS
 from hermes_checkpoints.cli.install import AGENTS
+from hermes_checkpoints.cli.settings import Edit, Settings
+from hermes_checkpoints.errors import CheckpointError
 
 FILES = {
     "claude-code": ".claude/settings.json",
@@ -211,6 +215,43 @@ def test_another_hosts_entry_is_not_ours(shell: Shell, settings: Callable[..., P
     file = settings(text)
     assert shell("uninstall", "claude-code", "--yes") == 0
     assert file.read_text() == text
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+_THEIRS = st.fixed_dictionaries({"type": st.just("command"), "command": st.text()})
+_GROUP = st.fixed_dictionaries({"hooks": st.lists(_THEIRS)}, optional={"matcher": st.text()})
+_EVENTS = st.sampled_from(["PreToolUse", "PostToolUse", "SessionEnd", "Notification", "disabled"])
+_HOOKS = st.dictionaries(_EVENTS, st.lists(_GROUP, min_size=1), min_size=1)
+
+
+@given(
+    rest=st.dictionaries(st.text().filter(lambda key: key != "hooks"), _JSON),
+    hooks=st.none() | _HOOKS,
+    indent=st.sampled_from([2, 4, "\t"]),
+)
+def test_any_settings_survive(
+    rest: dict[str, Any], hooks: Any, indent: int | str, tmp_path: Path
+) -> None:
+    """Whatever a person has in the file, what we put in and take out leaves it as it was."""
+    values = rest if hooks is None else {**rest, "hooks": hooks}
+    text = json.dumps(values, indent=indent, ensure_ascii=False) if values else ""
+    file = tmp_path / "settings.json"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    agent = AGENTS["claude-code"]
+    groups = agent.groups("hermes-checkpoints hook claude-code")
+    try:
+        settings = Settings.read(file, agent.all_events)
+    except CheckpointError:  # half a surrogate pair is no UTF-8
+        return
+    Edit(file, text, settings.with_groups(groups, agent.name).after).make()
+    installed = Settings.read(file, agent.all_events)
+    assert installed.with_groups(groups, agent.name).diff == ""
+    removed = installed.without_groups(agent.name).after
+    assert removed == text or (not values and removed == "{}\n")
 
 
 def test_nothing_to_uninstall(shell: Shell, home: Path) -> None:
