@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_checkpoints.errors import CaptureFailed
+from hermes_checkpoints.errors import CaptureFailed, StoreError
 from hermes_checkpoints.excludes import CaptureRules, is_secret_name
 from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project, content_id
 from hermes_checkpoints.stores.base import NESTED_CONTENT
@@ -226,7 +226,10 @@ class _Look:
         """
         index = Index.load(self._place.index)
         paths = (*self._work.remove, *self._work.add)
-        return self._trees.patch(self._state.tree, {path: index.find(path) for path in paths})
+        try:
+            return self._trees.patch(self._state.tree, {path: index.find(path) for path in paths})
+        except StoreError:  # a tree is lost: git writes what the index has, or says that it can't
+            return self._staging.write_tree()
 
     # ------------------------------------------------------------------ what git says
 
