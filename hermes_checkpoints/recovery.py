@@ -115,9 +115,9 @@ class Recovery:
         wrong later is in the report.
         """
         _refuse_missing(project)
-        self._refuse_busy(project, busy_ok, own_calls)
         request = Request(checkpoint, tuple(paths), base_dir, keep_edits, session)
         with self.store.lock(project):
+            self._refuse_busy(project, busy_ok, own_calls)
             resumed = self.recover(project)
             recorded = self._surveyor.recorded(project, request)
             if recorded.refusal:
@@ -187,8 +187,8 @@ class Recovery:
         since, and `RestoreFailed`.
         """
         _refuse_missing(project)
-        self._refuse_busy(project, busy_ok, own_calls)
         with self.store.lock(project):
+            self._refuse_busy(project, busy_ok, own_calls)
             resumed = self.recover(project)
             if resumed and resumed.action == UNDO:
                 return resumed  # the rollback that broke off has just been taken back
@@ -427,6 +427,7 @@ class Recovery:
             return None
 
     def _refuse_busy(self, project: Project, busy_ok: bool, own: frozenset[str]) -> None:
+        """Under the lock: a call opens its lease before it waits for that, so none slips by."""
         if busy_ok:
             return
         for lease in self.books.of(project).leases.running(but=own):

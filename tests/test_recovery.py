@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from hermes_checkpoints.errors import (
     SelectionError,
     StoreError,
 )
-from hermes_checkpoints.records import GapReason, StepKind
+from hermes_checkpoints.records import GapReason, Project, StepKind
 from hermes_checkpoints.stores.memory import MemoryStore
 from tests.scene import Scene
 
@@ -950,6 +951,25 @@ def test_a_running_tool_makes_the_project_busy(scene: Scene) -> None:
     assert scene.rollback(own_calls=frozenset({"call-77"})).ok
     assert scene["f"] == "1"
     leases.close("call-77")
+
+
+def test_a_tool_that_begins_while_the_lock_is_waited_for_is_seen(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that opened its lease before the rollback had the lock makes it busy, too."""
+    scene.user("f", "1")
+    scene.turn()
+    scene.write({"f": "2"})
+    lock = scene.store.lock
+
+    def late(project: Project) -> AbstractContextManager[None]:
+        scene.books.of(project).leases.open("late", "terminal", "s1")
+        return lock(project)
+
+    monkeypatch.setattr(scene.store, "lock", late)
+    with pytest.raises(Busy, match="late"):
+        scene.rollback()
+    assert scene["f"] == "2"
 
 
 def test_a_plan_that_no_longer_fits_is_refused(scene: Scene) -> None:
