@@ -134,6 +134,18 @@ def test_gitpython_is_used(tmp_path: Path) -> None:
     assert "cat-file --batch" in started[0]
 
 
+def test_a_capture_does_not_import_gitpython(tmp_path: Path) -> None:
+    """Its 55 ms are paid by whoever reads contents or a stale list, not by a tool call."""
+    program = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "from pathlib import Path; from tests.stores.kit import GitScene\n"
+        "scene = GitScene(Path(sys.argv[1])); scene.put('a', '1'); scene.taken()\n"
+        "scene.capture(); scene.ids(); sys.exit('git' in sys.modules)"
+    )
+    words = [str(tmp_path), str(Path(__file__).parents[2]), *sys.path]
+    subprocess.run([sys.executable, "-c", program, *words], check=True)
+
+
 def test_no_child_outlives_a_call(tmp_path: Path) -> None:
     """Nothing is left running after a read, even one that was broken off."""
     scene = GitScene(tmp_path)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.records import Checkpoint, Project
 from hermes_checkpoints.stores import rows
+from hermes_checkpoints.stores.git.commits import grouped, message
 from hermes_checkpoints.stores.git.index import mark
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import Entry, Loose, commit_bytes, tree_bytes
@@ -34,8 +35,6 @@ if TYPE_CHECKING:  # GitPython, which a warm list does without
 __all__ = ["Catalogue", "History", "Reach"]
 
 _FORMAT = 2
-_TRAILER = re.compile(r"([A-Za-z][A-Za-z-]*): (.*)")
-_TIME = re.compile(r"\d+\.\d{6}")
 _REGULAR = 0o100644
 _HEAD = 82  # "<old> <new>\n" before the figures of a pair
 
@@ -136,10 +135,10 @@ class History:
         now = round(time.time(), 6)
         labels = dict(row.checkpoint.labels)
         live = "" if row.live == row.checkpoint.tree else row.live
-        message = _message(project, row.checkpoint, labels, supplements, live, now)
+        text = message(project, row.checkpoint, labels, supplements, live, now)
         parents = [before.tip] if before.tip else []
         who = self._layout.namespace.title()
-        data = commit_bytes(row.checkpoint.tree, parents, message, now, who=f"{who} Checkpoints")
+        data = commit_bytes(row.checkpoint.tree, parents, text, now, who=f"{who} Checkpoints")
         oid = self._loose.write(b"commit", data, sync=True)
         if supplements:
             ids = (*row.checkpoint.supplements, oid)
@@ -403,7 +402,7 @@ class History:
         chains += [self._walk(commits[-1], commits[0]) for commits in boundary.islands]
         found_rows: list[Row] = []
         for chain in chains:
-            found_rows += _grouped(chain, said)
+            found_rows += grouped(chain, said)
         catalogue = Catalogue(tip, tuple(found_rows), entries)
         self._save(project_id, catalogue)
         return catalogue
@@ -529,74 +528,6 @@ def _of_rows(meta: Mapping[str, str], kept: Iterable[Row]) -> dict[str, str]:
 def _commits(row: Row) -> tuple[str, ...]:
     """A checkpoint's commits, oldest first."""
     return (row.checkpoint.id, *row.checkpoint.supplements)
-
-
-def _message(
-    project: Project,
-    checkpoint: Checkpoint,
-    labels: Mapping[str, str],
-    supplements: str,
-    live: str,
-    now: float,
-) -> bytes:
-    """Subject and trailers.
-
-    Project and time also keep two commits of the same tree, in the same second, from one id.
-    """
-    trailers = {"Project": project.root, "Taken": f"{now:.6f}", **labels}
-    trailers["Scope"] = "whole" if checkpoint.whole else "named"
-    if supplements:
-        trailers["Supplements"] = supplements
-    if live:
-        trailers["Live"] = live
-    lines = [" ".join(checkpoint.reason.split("\n")), ""]
-    lines += [f"{key}: {' '.join(value.split(chr(10)))}" for key, value in trailers.items()]
-    return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
-
-
-def _trailers(message: str) -> tuple[str, dict[str, str]]:
-    """The subject, and the trailers if the last paragraph has nothing else."""
-    subject, _, rest = message.partition("\n")
-    lines = rest.strip("\n").split("\n\n")[-1].split("\n") if rest.strip() else []
-    found = [_TRAILER.fullmatch(line) for line in lines]
-    if not all(found):
-        return subject, {}
-    return subject, {match[1]: match[2] for match in found if match}
-
-
-def _grouped(chain: Sequence[Commit], said: Mapping[str, dict[str, Any]]) -> list[Row]:
-    """Rows, newest first, of a chain of commits: each with its supplements as one."""
-    found: list[Row] = []
-    for commit in reversed(chain):
-        subject, labels = _trailers(commit.message)
-        supplemented = labels.pop("Supplements", "")
-        scope = labels.pop("Scope", "whole")
-        labels.pop("Project", None)
-        taken = labels.pop("Taken", "")
-        live = labels.pop("Live", commit.tree)
-        told = said.get(commit.oid)
-        if supplemented and found and found[-1].checkpoint.id == supplemented:
-            found[-1] = _supplemented(found[-1], commit, told)
-            continue
-        value: dict[str, Any] = {
-            "gaps": None,
-            "whole": scope == "whole",
-            "live": live,
-            **(told or {}),
-            "id": commit.oid,
-            "time": float(taken) if _TIME.fullmatch(taken) else commit.time,
-            "reason": subject,
-            "tree": commit.tree,
-            "labels": labels,
-        }
-        found.append(rows.decode(value))
-    return found[::-1]
-
-
-def _supplemented(row: Row, commit: Commit, told: Mapping[str, Any] | None) -> Row:
-    ids = (*row.checkpoint.supplements, commit.oid)
-    value = {**rows.encode(row), **(told or {}), "tree": commit.tree, "supplements": list(ids)}
-    return rows.decode(value)
 
 
 def _number(text: bytes) -> int:

@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from hermes_checkpoints.errors import CaptureFailed, StoreError, StoreUnavailable
-from hermes_checkpoints.records import Change, Checkpoint, FileState, Gap, GapReason, Project
-from hermes_checkpoints.stores import reading, rows
+from hermes_checkpoints.records import Change, Checkpoint, FileState, Project
+from hermes_checkpoints.stores import rows
 from hermes_checkpoints.stores.base import (
     Diff,
     Observation,
@@ -31,10 +31,12 @@ from hermes_checkpoints.stores.git.index import Index
 from hermes_checkpoints.stores.git.layout import Layout, names_in, read_json, write_json
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.matching import Matcher
+from hermes_checkpoints.stores.git.named import Named
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
 from hermes_checkpoints.stores.git.reclaim import Reclaim, room
 from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.removal import remove, remove_all
 from hermes_checkpoints.stores.git.repair import Repair
 from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
@@ -138,7 +140,7 @@ class GitStore:
                 live, index = Live(EMPTY_TREE, {}, {}, whole=False), Index(b"")
             if not live.whole:
                 index = Index(b"")
-            found = _Named(project.root, rules, index, self._loose)
+            found = Named(project.root, rules, index, self._loose)
             for path in named:
                 found.record(path)
             return found.observation(live)
@@ -308,8 +310,8 @@ class GitStore:
         with self.lock(project):
             self._history.forget(project.id)
             self._scanner.forget_index(project.id)
-            _remove(self._layout.gitdir(project.id))
-            _remove(self._layout.document(project.id))
+            remove(self._layout.gitdir(project.id))
+            remove(self._layout.document(project.id))
 
     @_clearly
     def forget_path(self, project: Project, path: str) -> dict[str, str]:
@@ -337,7 +339,7 @@ class GitStore:
             self._rewrite.relink(old.id, new.id)
             for one in (old, new):
                 self._scanner.forget_index(one.id)
-            _remove(self._layout.gitdir(old.id))
+            remove(self._layout.gitdir(old.id))
             self._history.forget(old.id)
             self._touch(new)
 
@@ -374,7 +376,7 @@ class GitStore:
             names = sorted(os.listdir(self._layout.store), key=lambda name: name != "HEAD")
             for name in names:
                 if name != "locks":
-                    stayed += _remove_all(self._layout.path(name))
+                    stayed += remove_all(self._layout.path(name))
         self._history.forget_cached()
         if stayed:
             raise StoreError(
@@ -550,69 +552,6 @@ class GitStore:
             raise StoreError(f"the two states cannot be compared ({error.words})") from error
 
 
-# --------------------------------------------------------------------------- named paths
-
-
-@dataclass(slots=True)
-class _Named:
-    """Records paths asked for by name; what the index holds of them needs no second look."""
-
-    root: str
-    rules: CaptureRules
-    index: Index
-    loose: Loose
-    states: dict[str, FileState | None] = field(default_factory=dict)
-    unruled: set[str] = field(default_factory=set)
-    gaps: dict[str, Gap] = field(default_factory=dict)
-    modes: dict[str, int] = field(default_factory=dict)
-    empty_dirs: set[str] = field(default_factory=set)
-
-    def record(self, path: str) -> None:
-        """Record a path, or everything below it."""
-        inside = reading.repository_above(self.root, path)
-        if inside:
-            self.gaps[inside] = Gap(inside, GapReason.NESTED_REPOSITORY)
-            return
-        found = reading.below(self.root, path)
-        if found is None:
-            self._file(path)
-            return
-        self.gaps.update({gap.path: gap for gap in found.gaps})
-        self.empty_dirs.update(found.empty_dirs)
-        for file in found.files:
-            self._file(file)
-
-    def observation(self, live: Live) -> Observation:
-        gaps = {**live.gaps, **self.gaps}
-        held = {path for path, state in self.states.items() if state}
-        return Observation(
-            tree=live.tree,
-            named=self.states,
-            unruled=frozenset(self.unruled),
-            gaps=tuple(gaps[path] for path in sorted(gaps) if path not in held),
-            modes={**live.modes, **self.modes},
-            empty_dirs=tuple(sorted(self.empty_dirs)),
-            whole=live.whole,
-        )
-
-    def _file(self, path: str) -> None:
-        tracked = self.index.find(path) if self.index.count else None
-        if tracked:
-            self.states[path] = tracked
-            return
-        found = reading.read(self.root, path, self.rules, named=True)
-        if isinstance(found, Gap):
-            self.gaps[path] = found
-        elif found is None:
-            self.states[path] = None
-        else:
-            self.states[path] = FileState(found.mode, self.loose.write(b"blob", found.data))
-            self.unruled.add(path)
-            odd = reading.odd_mode(found.permissions)
-            if odd is not None and not self.states[path].is_link:  # type: ignore[union-attr]
-                self.modes[path] = odd
-
-
 # --------------------------------------------------------------------------- small parts
 
 
@@ -633,54 +572,3 @@ def _is_ignore_file(path: str) -> bool:
 
 def _is_document(name: str) -> bool:
     return name.endswith(".json") and len(name) == 21
-
-
-def _remove(path: str) -> None:
-    """Remove a file or a directory, if it is there. Raises `OSError` for what stays."""
-    stayed = _remove_all(path)
-    if stayed:
-        raise OSError(0, "could not be deleted", stayed[0])
-
-
-def _remove_all(path: str) -> list[str]:
-    """Remove a file or a directory and all in it; what stayed, as paths."""
-    if not os.path.isdir(path) or os.path.islink(path):
-        return [] if _unlink(path) else [path]
-    stayed: list[str] = []
-    for here, directories, names in os.walk(path, topdown=False):
-        stayed += [p for name in names if not _unlink(p := os.path.join(here, name))]
-        for name in directories:
-            inner = os.path.join(here, name)
-            if os.path.islink(inner):
-                _unlink(inner)
-            else:
-                _rmdir(inner)
-    return stayed if stayed or _rmdir(path) else [path]
-
-
-def _unlink(path: str) -> bool:
-    """Whether a file is gone; a directory without write permission is given it (git's are)."""
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return True
-    except PermissionError:
-        try:
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o600)
-            os.unlink(path)
-        except OSError:
-            return False
-    except OSError:
-        return False
-    return True
-
-
-def _rmdir(path: str) -> bool:
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
