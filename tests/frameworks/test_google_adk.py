@@ -13,6 +13,7 @@ from tests.frameworks.conftest import Scene
 
 pytestmark = [
     pytest.mark.framework,
+    pytest.mark.filterwarnings("ignore:deprecated$:DeprecationWarning"),  # within ADK 1
     # AgentTool's own way of starting a runner
     pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),
 ]
