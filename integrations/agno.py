@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Awaitable, Callable
+from importlib.metadata import version
 from typing import Any
 
 import hermes_checkpoints as hc
@@ -27,6 +29,10 @@ from ._common import begin_turn, needs, scope
 
 with needs("agno"):
     import agno  # noqa: F401  # the hooks need nothing of it, but nothing else needs the hooks
+
+    if [int(n) for n in re.findall(r"\d+", version("agno"))[:3]] < [3, 0, 11]:
+        # It takes the coroutine that a sync hook returns for the tool's result.
+        raise ImportError(f"Agno {version('agno')} does not run async tools behind a sync hook")
 
 __all__ = ["adrop_turns", "checkpoint_hook", "drop_turns", "turn_hook"]
 
@@ -90,10 +96,8 @@ def drop_turns(agent: Any, session_id: str, turns: int) -> int:
     """
     session = agent.get_session(session_id=session_id)
     dropped, count = _drop(session, turns)
-    if dropped and hasattr(agent.db, "delete_runs"):
+    if dropped:
         agent.db.delete_runs(dropped)
-    elif dropped:  # before Agno 3 a session was saved with its runs
-        agent.save_session(session)
     return count
 
 
@@ -101,12 +105,9 @@ async def adrop_turns(agent: Any, session_id: str, turns: int) -> int:
     """The same with an async database."""
     session = await agent.aget_session(session_id=session_id)
     dropped, count = _drop(session, turns)
-    if dropped and hasattr(agent.db, "delete_runs"):
-        done = agent.db.delete_runs(dropped)
-        if inspect.isawaitable(done):
-            await done
-    elif dropped:
-        await agent.asave_session(session)
+    done = agent.db.delete_runs(dropped) if dropped else None
+    if inspect.isawaitable(done):
+        await done
     return count
 
 
