@@ -27,6 +27,7 @@ from hermes_checkpoints.stores.git.index import Index, mark
 from hermes_checkpoints.stores.git.judge import Judge, Work, unlistable
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE
+from hermes_checkpoints.stores.git.pack import PackWriter
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.staging import Staging
@@ -39,6 +40,7 @@ _STATUS = ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodule
 _YOUNG = 2  # seconds: clocks of file systems tick as slowly as that
 _TICKS = 20_000_000  # nanoseconds; inode times advance by 1 to 10 ms at a time
 _PATCHES = 16
+_PATCHABLE = 500
 _FORMAT = 2
 
 
@@ -204,7 +206,7 @@ class _Look:
     def _stage(self, first: bool, settled: bool) -> None:
         """Bring the index up to date, and hold what it stands for by a ref."""
         state, work = self._state, self._work
-        few = settled and len(work.add) + len(work.remove) <= MANY and not work.nested
+        few = settled and len(work.add) + len(work.remove) <= _PATCHABLE and not work.nested
         if not first:
             self._staging.stage(work)
             for path in work.remove - work.add.keys():
@@ -212,7 +214,8 @@ class _Look:
                 state.young.pop(path, None)
         if few and state.patches < _PATCHES:
             state.tree = self._patched()
-            state.patches += 1
+            # After many, git's next writing finds the trees there, and the index remembers them.
+            state.patches = _PATCHES if len(work.add) > MANY else state.patches + 1
         else:
             state.tree = self._staging.write_tree()
             state.patches = 0
@@ -226,8 +229,15 @@ class _Look:
         """
         index = Index.load(self._place.index)
         paths = (*self._work.remove, *self._work.add)
+        edits = {path: index.find(path) for path in paths}
         try:
-            return self._trees.patch(self._state.tree, {path: index.find(path) for path in paths})
+            if len(paths) <= MANY:
+                return self._trees.patch(self._state.tree, edits)
+            with PackWriter(self._layout.path("objects")) as writer:
+                tree = self._trees.patch(self._state.tree, edits, into=writer)
+                if len(writer):
+                    writer.finish()
+            return tree
         except StoreError:  # a tree is lost: git writes what the index has, or says that it can't
             return self._staging.write_tree()
 

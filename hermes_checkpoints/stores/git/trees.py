@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.records import Change, FileState
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Entry, Loose, tree_bytes
+from hermes_checkpoints.stores.git.pack import TREE_OBJECT, PackWriter, packed
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing, end
 
 __all__ = ["Trees"]
@@ -79,10 +82,12 @@ class Trees:
         edits: Mapping[str, FileState | None],
         *,
         whole_directories: bool = False,
+        into: PackWriter | None = None,
     ) -> str:
         """The tree with some paths set, or removed (`None`); what stands in their way goes.
 
-        A removal that meets a directory leaves it, unless `whole_directories`.
+        A removal that meets a directory leaves it, unless `whole_directories`. New trees are
+        written as loose objects, or `into` a pack.
         """
         if not edits:
             return tree
@@ -96,30 +101,46 @@ class Trees:
             if level is not None and (state or not isinstance(level.get(name), dict)):
                 level[name] = state
         with _Reader(self._plumbing) as reader:
-            return self._patched(reader, tree, nested, whole_directories) or self.empty()
+            patch = _Patch(reader, partial(self._write, into), whole_directories)
+            return patch.tree(tree, nested) or self.empty()
 
     def empty(self) -> str:
         """The empty tree, as a real object: git knows it without, other readers may not."""
         return self._loose.write(b"tree", b"")
 
-    def _patched(self, reader: _Reader, tree: str, edits: _Edits, whole: bool) -> str:
+    def _write(self, into: PackWriter | None, data: bytes) -> str:
+        if into is None:
+            return self._loose.write(b"tree", data)
+        one = packed(TREE_OBJECT, data)
+        into.add(one)
+        return one[0].hex()
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """One patch: where trees are read and written, and whether a removal takes directories."""
+
+    reader: _Reader
+    write: Callable[[bytes], str]
+    whole: bool
+
+    def tree(self, tree: str, edits: _Edits) -> str:
         """The id of the changed tree; empty if nothing is left in it."""
-        entries = reader.tree(tree) if tree else {}
+        entries = self.reader.tree(tree) if tree else {}
         for name, edit in edits.items():
             old = entries.get(name)
             if isinstance(edit, dict):
-                inner = old.oid if old and old.mode == TREE else ""
-                below = self._patched(reader, inner, edit, whole)
+                below = self.tree(old.oid if old and old.mode == TREE else "", edit)
                 if below:
                     entries[name] = Entry(TREE, below)
                 elif old and old.mode == TREE:
                     del entries[name]
             elif edit is None:
-                if old and (whole or old.mode != TREE):
+                if old and (self.whole or old.mode != TREE):
                     del entries[name]
             else:
                 entries[name] = Entry(edit.mode, edit.content)
-        return self._loose.write(b"tree", tree_bytes(entries)) if entries else ""
+        return self.write(tree_bytes(entries)) if entries else ""
 
 
 def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None:
