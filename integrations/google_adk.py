@@ -52,7 +52,7 @@ class CheckpointPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
     ) -> Any:
-        """Protect a tool call."""
+        """Protect a tool call. With `on_failure: block` a refusal is the tool's result."""
         call = hc.ToolCall(
             tool.name,
             tool_args,
@@ -61,7 +61,11 @@ class CheckpointPlugin(BasePlugin):
             turn_id=tool_context.invocation_id,
             environment=self._environment,
         )
-        await self._calls.abegin(_key(tool_context), call)
+        try:
+            await self._calls.abegin(_key(tool_context), call)
+        except hc.NotProtected as error:
+            return {"error": str(error)}
+        return None
 
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any

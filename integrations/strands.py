@@ -73,7 +73,10 @@ class CheckpointHooks(HookProvider):
             turn_id=self._turn,
             environment=self._environment,
         )
-        await self._calls.abegin(_key(event), call)
+        try:
+            await self._calls.abegin(_key(event), call)
+        except hc.NotProtected as error:  # with `on_failure: block`
+            event.cancel_tool = str(error)
 
     async def _after(self, event: Any) -> None:
         await self._calls.aend(_key(event))

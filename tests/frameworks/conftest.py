@@ -85,6 +85,11 @@ class Scene:
         return back
 
 
+def refuse(call: hc.ToolCall) -> Any:
+    """A `manager.guard` with `on_failure: block` that cannot protect."""
+    raise hc.NotProtected(f"{call.name} was not run, because what it can destroy is not held")
+
+
 @pytest.fixture(autouse=True)
 def _loop() -> Iterator[None]:
     """An event loop for frameworks' sync entry points, which do not close the one they take."""

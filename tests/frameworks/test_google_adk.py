@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.conftest import Scene
+from tests.frameworks.conftest import FILES, Scene, refuse
 
 pytestmark = [
     pytest.mark.framework,
@@ -91,6 +91,21 @@ def test_the_agent_of_an_agent_tool_writes_in_its_callers_turn(scene: Scene) -> 
 
     asyncio.run(play())
     assert scene.is_back()
+
+
+def test_a_call_that_is_not_protected_is_answered_and_not_run(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `on_failure: block` the model is told why, and the run goes on."""
+    monkeypatch.setattr(scene.manager, "guard", refuse)
+
+    async def play() -> None:
+        app = await App.of(scene, [write("notes.txt")], [said("1")])
+        await app.ask("one")
+        assert not app.script
+
+    asyncio.run(play())
+    assert scene.files["notes.txt"] == FILES["notes.txt"]
 
 
 def test_the_example_runs(run_example: Callable[[str], str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.conftest import Scene
+from tests.frameworks.conftest import FILES, Scene, refuse
 
 pytestmark = pytest.mark.framework
 
@@ -86,6 +86,19 @@ def test_an_interrupted_call_goes_on_in_its_turn(scene: Scene) -> None:
     assert undo(scene, agent) == 1
     assert scene.is_back()
     assert scene.chat_is_back(agent.messages == [])
+
+
+def test_a_call_that_is_not_protected_is_cancelled(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `on_failure: block` the model is told why, and the agent goes on."""
+    monkeypatch.setattr(scene.manager, "guard", refuse)
+    agent = make_agent(scene, [write("notes.txt")], "1")
+    ask(agent, "one")
+    (result,) = (part["toolResult"] for part in agent.messages[2]["content"])
+    assert result["status"] == "error"
+    assert "not held" in str(result["content"])
+    assert scene.files["notes.txt"] == FILES["notes.txt"]
 
 
 def test_the_example_runs(run_example: Callable[[str], str]) -> None:
