@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from hermes_checkpoints.housekeeping import Housekeeping, PruneResult, Status
     from hermes_checkpoints.linked import LinkedRecovery
     from hermes_checkpoints.shell import CommandRules
-    from hermes_checkpoints.stores.base import Diff, Problem, Store, Upkeep
+    from hermes_checkpoints.stores.base import Diff, Problem, ProjectRecord, Store, Upkeep
 
 __all__ = ["CheckpointManager", "Guard", "active_manager", "sandbox_refusal"]
 
@@ -247,7 +247,12 @@ class CheckpointManager:
     @property
     def cwd(self) -> str:
         """The session's working directory."""
-        return self._cwd or os.getcwd()
+        if self._cwd is not None:
+            return self._cwd
+        try:
+            return os.getcwd()
+        except OSError:  # it was deleted under the process
+            return os.sep
 
     def _command_rules(self) -> CommandRules | None:
         if not self.config.commands:
@@ -365,7 +370,7 @@ class CheckpointManager:
             if intent is None:
                 return None
             uid = new_id()
-            session_scope = Scope(scope.session, scope.turn, scope.cwd or self._cwd)
+            session_scope = Scope(scope.session, scope.turn, scope.cwd or self.cwd)
             ticket = Ticket(
                 uid,
                 session_scope,
@@ -413,7 +418,7 @@ class CheckpointManager:
         if not self.config.enabled:
             return Skipped("checkpoints are off")
         scope = self._turns.of()
-        project = find_project(os.path.join(self.cwd, directory), cwd=scope.cwd or self._cwd)
+        project = find_project(os.path.join(self.cwd, directory), cwd=scope.cwd or self.cwd)
         return self._calls.ensure(project, reason, scope)
 
     def snapshot(self, directory: str | os.PathLike[str], reason: str, label: str = "") -> Outcome:
@@ -447,17 +452,42 @@ class CheckpointManager:
     def project(self, directory: str | os.PathLike[str]) -> Project:
         """The project whose checkpoints `directory` is about.
 
-        The one tools use there; if that has no checkpoints, the nearest directory above that has.
+        The one tools use there; where that has none, the nearest directory above that has. A
+        project's own directory that was deleted, or made anew since, is about what it held.
         """
-        place = os.path.join(self.cwd, os.path.expanduser(directory))
-        found = find_project(place, cwd=self._cwd)
-        if not os.path.isdir(place):
-            found = project_at(place)
+        place = self._place(directory)
+        cwd = self._turns.of().cwd or self.cwd
+        found = find_project(place, cwd=cwd) if os.path.isdir(place) else project_at(place)
         known = {r.project.root: r for r in self.store.projects() if r.checkpoints}
+        own = known.get(place)
+        if own is not None and own.project.root != found.root and self._is_gone(own, found):
+            return own.project
         if found.root in known:
-            return found
-        around = [root for root in known if contains(root, os.path.realpath(place))]
-        return project_at(max(around, key=len)) if around else found
+            # What was captured whole is rolled back as a whole, though its marker may be gone.
+            recorded = known[found.root].project
+            return recorded if recorded.whole else found
+        around = [root for root in known if contains(root, place)]
+        return known[max(around, key=len)].project if around else found
+
+    def _is_gone(self, own: ProjectRecord, around: Project) -> bool:
+        """Whether a project lies in another now because it was deleted, or lost its `.git`."""
+        name = relative_path(around, own.project.root)
+        newest = next(iter(self.store.list(around)), None)
+        return _is_another(own) or (newest is not None and name in newest.nested)
+
+    def other_histories(self, directory: str | os.PathLike[str]) -> list[ProjectRecord]:
+        """Projects around `directory`, beside its own, that have checkpoints: by id they serve."""
+        place, own = self._place(directory), self.project(directory)
+        return [
+            record
+            for record in self.store.projects()
+            if record.checkpoints
+            and record.project.id != own.id
+            and contains(record.project.root, place)
+        ]
+
+    def _place(self, directory: str | os.PathLike[str]) -> str:
+        return os.path.realpath(os.path.join(self.cwd, os.path.expanduser(directory)))
 
     def list_checkpoints(self, directory: str | os.PathLike[str]) -> list[Checkpoint]:
         """The project's checkpoints, newest first. Starts no child when warm."""
@@ -468,18 +498,30 @@ class CheckpointManager:
 
         Raises `CheckpointNotFound` with what there is.
         """
+        return self._locate(directory, which)[1]
+
+    def _locate(
+        self, directory: str | os.PathLike[str], which: str | int
+    ) -> tuple[Project, Checkpoint]:
+        """A checkpoint and its project: an id may be one of another history around here."""
         project = self.project(directory)
-        listed = self.store.list(project)
         name = str(which)
+        listed = self.store.list(project)
         if name.isascii() and name.isdigit() and (int(name) <= len(listed) or len(name) < 4):
             if 1 <= int(name) <= len(listed):
-                return listed[int(name) - 1]
+                return project, listed[int(name) - 1]
             there = f"1 to {len(listed)}" if listed else "none"
             raise CheckpointNotFound(
                 f"there is no checkpoint {name} of {project.root}; there are {there}",
                 hint="/rollback lists them",
             )
-        return self.store.get(project, name)
+        try:
+            return project, self.store.get(project, name)
+        except CheckpointNotFound:
+            for record in self.other_histories(directory):
+                with suppress(CheckpointNotFound):
+                    return record.project, self.store.get(record.project, name)
+            raise
 
     def diff(
         self,
@@ -493,10 +535,10 @@ class CheckpointManager:
         self._refuse_sandbox(environment)
         from hermes_checkpoints.comparison import compare
 
-        project = self.project(directory)
+        project, checkpoint = self._locate(directory, which)
         base = os.path.join(self.cwd, directory)
         inside = [relative_path(project, os.path.join(base, p)) or p for p in paths]
-        return compare(self.store, self.config, project, self.find(directory, which), inside)
+        return compare(self.store, self.config, project, checkpoint, inside)
 
     def plan(
         self,
@@ -509,9 +551,10 @@ class CheckpointManager:
     ) -> Plan:
         """What `restore` would do; changes nothing."""
         self._refuse_sandbox(environment)
+        project, checkpoint = self._locate(directory, which)
         return self.recovery.plan(
-            self.project(directory),
-            self.find(directory, which),
+            project,
+            checkpoint,
             paths=paths,
             base_dir=os.path.join(self.cwd, directory),
             keep_edits=keep_edits,
@@ -538,7 +581,7 @@ class CheckpointManager:
         a report with `ok=False`.
         """
         self._refuse_sandbox(environment)
-        project, checkpoint = self.project(directory), self.find(directory, which)
+        project, checkpoint = self._locate(directory, which)
         scope = self._turns.of()
         report = self.recovery.restore(
             project,
@@ -558,9 +601,8 @@ class CheckpointManager:
 
     def rewind_chat(self, directory: str | os.PathLike[str], which: str | int) -> Report:
         """Go back in the chat only: the report tells the host which turns to drop."""
-        checkpoint = self.find(directory, which)
+        project, checkpoint = self._locate(directory, which)
         turns = self._turns_to_drop(checkpoint, self._turns.of())
-        project = self.project(directory)
         return self._rolled_back(Report(True, "chat", project, checkpoint, drop_turns=turns))
 
     def undo(
@@ -655,6 +697,15 @@ class CheckpointManager:
 
 
 _CLOSED_KEPT = 1024
+
+
+def _is_another(record: ProjectRecord) -> bool:
+    """Whether a project's directory is gone, or was made anew since it was captured."""
+    try:
+        info = os.stat(record.project.root)
+    except OSError:
+        return True
+    return bool(record.inode) and record.inode != info.st_ino
 
 
 def sandbox_refusal(environment: str) -> str:

@@ -37,7 +37,7 @@ from hermes_checkpoints.records import (
     Unchanged,
 )
 from hermes_checkpoints.shell.effects import Effects
-from hermes_checkpoints.stores.base import Diff, Problem
+from hermes_checkpoints.stores.base import Diff, Problem, ProjectRecord
 
 __all__ = [
     "SLASH",
@@ -57,6 +57,7 @@ __all__ = [
     "no_checkpoints",
     "note",
     "orphans",
+    "other_history",
     "outcome",
     "plan",
     "problems",
@@ -396,6 +397,12 @@ def _section(title: str, rows: Sequence[tuple[str, str]], most: int = 0) -> list
 
 def _notes(it: Plan | Report, words: Words) -> list[str]:
     return ["", *(note(n, words) for n in it.notes)] if it.notes else []
+
+
+def other_history(it: ProjectRecord) -> str:
+    """That another project around here has checkpoints, too."""
+    count = _count(it.checkpoints, "checkpoint")
+    return f"{it.project.root} has {count} of its own, which this list leaves out; their ids work"
 
 
 def note(text: str, words: Words = SLASH) -> str:

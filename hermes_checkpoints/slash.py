@@ -160,6 +160,8 @@ class RollbackCommand:
             text = render.listing(project, checkpoints, self._words)
             if pending := self._manager.recovery.pending(project):
                 text = f"{render.note(pending, self._words)}\n\n{text}"
+            for other in self._manager.other_histories(cwd):
+                text += f"\n\n{render.note(render.other_history(other), self._words)}"
             return Reply(text, ok=True)
         known = self._manager.status().projects
         others = [p for p in known if p.checkpoints and p.project.id != project.id]

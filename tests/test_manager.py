@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -652,3 +653,62 @@ def test_the_process_may_stand_anywhere(session: Open, monkeypatch: pytest.Monke
     monkeypatch.chdir(os.path.dirname(s.root))
     s.write("a", "1")
     assert s.held("a") == b"0"
+
+
+# --------------------------------------------------------------------------- which history
+
+
+def test_a_deleted_repository_is_reached_from_its_place(session: Open) -> None:
+    """What `rm -rf` of a nested repository took comes back where it was, made anew or not."""
+    s = session()
+    put(s.root / "n/wip", "precious")
+    (s.root / "n/.git").mkdir()
+    s.run("rm -rf n", lambda: shutil.rmtree(s.root / "n"))
+    assert s.manager.project(s.root / "n").root == str(s.root / "n")
+    (s.root / "n").mkdir()
+    assert s.manager.restore(s.root / "n", 1).ok
+    assert (s.root / "n/wip").read_text(encoding="utf-8") == "precious"
+
+
+def test_a_marker_above_hides_no_history(session: Open, tmp_path: Path) -> None:
+    """When a directory becomes part of a larger project, the ids of its own checkpoints work."""
+    s = session(root=tmp_path / "x/p")
+    put(s.root / "pyproject.toml", "")
+    put(s.root / "a", "precious")
+    s.manager._cwd = str(tmp_path / "elsewhere")
+    s.write(str(s.root / "a"), "1")
+    (old,) = s.ids
+    put(tmp_path / "x/package.json", "{}")
+    s.manager.new_turn()
+    s.write(str(s.root / "a"), "2")
+    assert s.manager.project(s.root).root == str(tmp_path / "x")
+    (other,) = s.manager.other_histories(s.root)
+    assert other.project.root == str(s.root)
+    assert s.manager.restore(s.root, old[:12], keep_edits=False).ok
+    assert (s.root / "a").read_text(encoding="utf-8") == "precious"
+
+
+def test_what_was_captured_whole_is_rolled_back_whole(session: Open, tmp_path: Path) -> None:
+    """A project that was whole by its turn's directory is so for a rollback outside the turn."""
+    s = session()
+    plain = tmp_path / "plain"
+    put(plain / "a", "1")
+    with (
+        s.manager.turn("t", cwd=plain),
+        s.manager.guard(ToolCall("terminal", {"command": "python3 gen.py"})),
+    ):
+        put(plain / "new", "x")
+    assert s.manager.restore(plain, 1).ok
+    assert not (plain / "new").exists()
+
+
+def test_the_processs_directory_is_the_sessions_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A manager without a `cwd` protects the directory its process works in as a whole."""
+    plain = tmp_path / "plain"
+    put(plain / "a", "1")
+    monkeypatch.chdir(plain)
+    with CheckpointManager(Config(base=tmp_path / "base", store="memory")) as manager:
+        assert isinstance(manager.ensure_checkpoint("."), Taken)
+        assert manager.list_checkpoints(".")[0].whole

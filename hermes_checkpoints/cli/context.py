@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -48,7 +49,7 @@ class Context:
             from hermes_checkpoints.manager import CheckpointManager
 
             config = self.config.with_(enabled=True, auto_prune=False)
-            self._manager = CheckpointManager(config, on_notice=self.out.note)
+            self._manager = CheckpointManager(config, cwd=self.directory, on_notice=self.out.note)
         return self._manager
 
     @contextmanager
@@ -71,7 +72,7 @@ class Context:
     @property
     def directory(self) -> str:
         """The directory that the command is about."""
-        return str(getattr(self.args, "directory", None) or ".")
+        return os.path.abspath(getattr(self.args, "directory", None) or ".")
 
     @cached_property
     def words(self) -> Words:
