@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import hermes_checkpoints as hc
@@ -163,63 +163,77 @@ class _Shells:
 # --------------------------------------------------------------------------- the chat's way back
 
 
-def drop_turns(graph: Any, config: Any, turns: int) -> int:
-    """Drop the last turns of a thread, as `reply.drop_turns` says; returns how many messages went.
+def drop_turns(graph: Any, config: Any, turns: int) -> None:
+    """Drop the last turns of a thread, as `reply.drop_turns` says.
 
     The thread goes back to its state before the first of them, with all its channels; where the
     checkpointer has no such state, the messages alone are removed. An interrupted or broken turn
     heals with it.
     """
-    cut = _Cut.of(graph.get_state(config).values, turns)
-    if cut.dropped:
-        before = next(filter(cut.is_after, graph.get_state_history(config)), None)
-        for update in cut.updates(config, before):
-            graph.update_state(*update)
-    return len(cut.dropped)
+    cut = _Cut(turns)
+    for state in graph.get_state_history(config) if turns > 0 else ():
+        if cut.comes_after(state):
+            break
+    for update in cut.updates(config):
+        graph.update_state(*update)
 
 
-async def adrop_turns(graph: Any, config: Any, turns: int) -> int:
+async def adrop_turns(graph: Any, config: Any, turns: int) -> None:
     """The same for a graph with an async checkpointer."""
-    cut = _Cut.of((await graph.aget_state(config)).values, turns)
-    if cut.dropped:
-        states = graph.aget_state_history(config)
-        before = await anext((s async for s in states if cut.is_after(s)), None)
-        for update in cut.updates(config, before):
-            await graph.aupdate_state(*update)
-    return len(cut.dropped)
+    cut = _Cut(turns)
+    if turns > 0:
+        async for state in graph.aget_state_history(config):
+            if cut.comes_after(state):
+                break
+    for update in cut.updates(config):
+        await graph.aupdate_state(*update)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Cut:
-    """Where a thread is cut: the messages that go, and how many of the person's stay."""
+    """Where a thread is cut, found by looking at its states, the newest first.
 
-    dropped: Sequence[Any]
-    kept: int
+    A turn is a message of the person; `people` are those, the newest first. One that a summary has
+    replaced is in an older state. In deepagents 0.7 they have no ids, but all of them stay.
+    """
 
-    @classmethod
-    def of(cls, values: Any, turns: int) -> _Cut:
-        messages: Sequence[Any] = _field(values, "messages") or ()
-        starts = [at for at, message in enumerate(messages) if _is_person(message)]
-        kept = max(0, len(starts) - turns)
-        return cls(messages[starts[kept] :] if kept < len(starts) else (), kept)
+    turns: int
+    messages: Sequence[Any] = ()
+    people: list[Any] = field(default_factory=list)
+    before: Any = None
 
-    def is_after(self, state: Any) -> bool:
-        """Whether the cut comes after a state: it has nothing of what goes.
+    def comes_after(self, state: Any) -> bool:
+        """Take in the next older state. Whether it is the end: it has nothing of what goes."""
+        people = _people(state)
+        if self.before is None:
+            self.messages = _field(state.values, "messages") or ()
+        self.before = state
+        known = {m.id for m in self.people}
+        self.people += [m for m in reversed(people) if m.id not in known]
+        return self._is_before(people)
 
-        A person's message has an id, and is known by it, unless its channel keeps none
-        (deepagents 0.7); such a channel keeps all messages, so that they can be counted.
-        """
-        messages = _field(state.values, "messages") or ()
-        first = self.dropped[0].id
+    def _is_before(self, people: Sequence[Any]) -> bool:
+        if len(self.people) < self.turns:
+            return False
+        first = self.people[self.turns - 1].id
         if first:
-            return first not in {m.id for m in messages}
-        return sum(map(_is_person, messages)) <= self.kept
+            return first not in {m.id for m in people}
+        return len(people) <= len(self.people) - self.turns
 
-    def updates(self, config: Any, before: Any) -> list[tuple[Any, ...]]:
+    def updates(self, config: Any) -> list[tuple[Any, ...]]:
         """The calls of `update_state` that lead to the state before, as their arguments."""
-        if before is None:
-            return [(config, {"messages": [RemoveMessage(id=m.id) for m in self.dropped]})]
-        back = [(before.config, None, "__copy__")]
-        if before.metadata.get("source") == "input":  # what was arriving is not to be taken in
+        if not self.people:
+            return []
+        people = _people(self.before)
+        if people and not self._is_before(people):  # the checkpointer has forgotten it
+            gone = {m.id for m in self.people[: self.turns]}
+            first = next(at for at, m in enumerate(self.messages) if m.id in gone)
+            return [(config, {"messages": [RemoveMessage(id=m.id) for m in self.messages[first:]]})]
+        back = [(self.before.config, None, "__copy__")]
+        if self.before.metadata.get("source") == "input":  # what was arriving stays outside
             back.append((config, None, END))
         return back
+
+
+def _people(state: Any) -> list[Any]:
+    return [m for m in _field(state.values, "messages") or () if _is_person(m)]

@@ -66,6 +66,72 @@ def test_a_turn_that_was_dropped_is_not_dropped_again(scene: Scene) -> None:
     assert scene.chat_is_back(chat(agent) == before)
 
 
+def test_a_message_that_a_summary_replaced_is_found_in_older_states(scene: Scene) -> None:
+    """A turn in which the chat was summarised is one turn, and goes as a whole."""
+    from langchain.agents.middleware import SummarizationMiddleware
+
+    brief = SummarizationMiddleware(
+        scripted([said("in short")]), trigger=("messages", 4), keep=("messages", 1)
+    )
+    wreck = [calls(write("a.txt")), calls(write("notes.txt")), calls(write("b.txt"))]
+    agent = make_agent(scene, [said("0"), *wreck, said("1"), said("2")], more=[brief])
+    ask(agent, "zero")
+    before = chat(agent)
+    ask(agent, "one")
+    assert "one" not in str(chat(agent))
+    assert len({c.turn for c in scene.checkpoints}) == 1
+    assert undo(scene, agent) == 1
+    assert scene.is_back()
+    assert scene.chat_is_back(chat(agent) == before)
+    ask(agent, "two")
+
+
+def test_a_thread_without_older_states_loses_the_messages_alone() -> None:
+    """Where the checkpointer has only the present, the messages of the turns are removed."""
+    from hermes_checkpoints.integrations.langchain import drop_turns
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langgraph.types import StateSnapshot
+
+    messages = [HumanMessage("0", id="h0"), AIMessage("0", id="a0"), HumanMessage("1", id="h1")]
+    only = StateSnapshot({"messages": messages}, (), CONFIG, {"source": "loop"}, None, None, (), ())
+
+    class Graph:
+        def get_state_history(self, config: Any) -> Any:
+            return iter([only])
+
+        def update_state(self, config: Any, values: Any) -> None:
+            self.removed = [m.id for m in values["messages"]]
+
+    graph = Graph()
+    drop_turns(graph, CONFIG, 1)
+    assert graph.removed == ["h1"]
+    drop_turns(graph, CONFIG, 9)
+    assert graph.removed == ["h0", "a0", "h1"]
+
+
+def test_an_agent_called_by_a_tool_writes_in_its_callers_turn(scene: Scene) -> None:
+    """What the inner agent writes, in a thread of its own, belongs to the turn of the tool."""
+    from langchain_core.tools import tool
+
+    inner = make_agent(scene, [calls(write("src/app.py")), said("done")])
+
+    @tool
+    def delegate(task: str) -> str:
+        """Ask the inner agent."""
+        inner.invoke(message(task), {"configurable": {"thread_id": "inner"}})
+        return "done"
+
+    ask_inner = {"name": "delegate", "args": {"task": "x"}}
+    script = [calls(write("notes.txt")), calls(ask_inner), said("1")]
+    agent = make_agent(scene, script, tools=[writer(scene), delegate])
+    ask(agent, "one")
+    assert {"notes.txt", "src/app.py"} <= scene.written
+    assert {c.session for c in scene.checkpoints} == {"thread"}
+    assert len(scene.checkpoints) == 1
+    assert undo(scene, agent) == 1
+    assert scene.is_back()
+
+
 def test_the_first_turn_is_taken_back_to_an_empty_chat(scene: Scene) -> None:
     """Where the thread has no state before the turn, its messages are removed."""
     agent = make_agent(scene, [calls(write("a.txt")), said("1"), said("2")])
