@@ -10,7 +10,7 @@ import pytest
 from hermes_checkpoints.integrations._common import begin_turn, scope
 
 import hermes_checkpoints as hc
-from tests.frameworks.run import judged
+from tests.frameworks.run import FRAMEWORKS, ROOT, judged
 
 ADAPTERS = {
     "langchain": ("langchain.agents.middleware", "langchain"),
@@ -68,3 +68,22 @@ def test_a_skipped_test_is_not_a_passed_one(tmp_path: Path) -> None:
     assert (row.ran, row.hooks, row.result) == (True, "3", "1 passed, 1 skipped")
     results.write_text(f"<testsuite>{passed}<testcase name='c'><failure/></testcase></testsuite>")
     assert judged("x", "1", results, "why").failed
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_is_documented_and_shown(adapter: str) -> None:
+    """Each has a page that the index names, an example, tests, and a line in `run.py`."""
+    page = adapter.replace("_", "-") + ".md"
+    assert (ROOT / "docs/integrations" / page).is_file()
+    assert f"]({page})" in (ROOT / "docs/integrations/index.md").read_text(encoding="utf-8")
+    example = adapter.removesuffix("_agent") + "_agent.py"
+    assert example in (ROOT / "docs/integrations" / page).read_text(encoding="utf-8")
+    assert (ROOT / "examples" / example).is_file()
+    assert any(f.tests == f"test_{adapter}.py" for f in FRAMEWORKS)
+
+
+def test_no_adapter_is_forgotten() -> None:
+    """Every module of `integrations` for a framework is in the table above."""
+    others = {"__init__", "_common", "hermes", "hermes_compat", "mcp"}
+    modules = {file.stem for file in (ROOT / "integrations").glob("*.py")} - others
+    assert modules == set(ADAPTERS)
