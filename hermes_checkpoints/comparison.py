@@ -36,10 +36,10 @@ def compare(
             and not any(g.covers(c.path) for g in gaps)
             and _selected(c.path, paths)
         ]
-        secret = [c.path for c in changes if _is_secret(store, project, c)]
-        shown = [c.path for c in changes if c.path not in set(secret)]
+        secret = _secret(store, project, changes, checkpoint)
+        shown = [c.path for c in changes if c.path not in secret]
         diff = store.diff(project, checkpoint.tree, now, shown) if shown else Diff(b"", b"")
-    lines = b"".join(b" %s | content masked (secret)\n" % _bytes(path) for path in secret)
+    lines = b"".join(b" %s | content masked (secret)\n" % _bytes(path) for path in sorted(secret))
     return Diff(diff.stat + lines, diff.patch)
 
 
@@ -53,11 +53,27 @@ def _selected(path: str, paths: Iterable[str]) -> bool:
     return not chosen or any(path == p or p == "." or path.startswith(p + "/") for p in chosen)
 
 
-def _is_secret(store: Store, project: Project, change: Change) -> bool:
-    if is_secret_name(change.path):
-        return True
-    sides = [s.content for s in (change.old, change.new) if s and not s.is_gitlink]
-    return any(len(d) <= _HEAD and is_secret_content(d) for d in store.read(project, sides))
+def _secret(
+    store: Store, project: Project, changes: Iterable[Change], checkpoint: Checkpoint
+) -> set[str]:
+    """The changed paths whose content must not be shown.
+
+    Only a file that a call named can be a secret by its content: any other would be a gap.
+    """
+    changes = list(changes)
+    found = {c.path for c in changes if is_secret_name(c.path)}
+    named = [
+        (c.path, side.content)
+        for c in changes
+        if c.path in checkpoint.named and c.path not in found
+        for side in (c.old, c.new)
+        if side is not None
+    ]
+    contents = store.read(project, [content for _, content in named])
+    for (path, _), data in zip(named, contents, strict=True):
+        if len(data) <= _HEAD and is_secret_content(data):
+            found.add(path)
+    return found
 
 
 def _bytes(path: str) -> bytes:
