@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hermes_checkpoints as hc
-from tests.frameworks.conftest import Scene
+from tests.frameworks.conftest import FILES, Scene, refuse
 
 pytestmark = pytest.mark.framework
 
@@ -284,6 +284,28 @@ def test_a_state_has_all_its_channels_back(scene: Scene) -> None:
     assert agent.get_state(CONFIG).values["done"] == 2
     undo(scene, agent)
     assert scene.chat_is_back(agent.get_state(CONFIG).values["done"] == 1)
+
+
+def test_tools_that_act_in_a_sandbox_leave_this_machine_alone(scene: Scene) -> None:
+    """For a sandbox no host file is read and no checkpoint taken."""
+    from hermes_checkpoints.integrations.langchain import CheckpointMiddleware
+    from langchain.agents import create_agent
+
+    protect = CheckpointMiddleware(scene.manager, environment="docker")
+    model = scripted([calls(write("notes.txt")), said("1")])
+    create_agent(model, [writer(scene)], middleware=[protect]).invoke(message("one"))
+    assert scene.files["notes.txt"] == b"written"
+    assert not scene.checkpoints
+
+
+def test_a_call_that_is_not_protected_is_not_run(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `on_failure: block` the typed error leaves the run, and the tool has not run."""
+    monkeypatch.setattr(scene.manager, "guard", refuse)
+    with pytest.raises(hc.NotProtected):
+        ask(make_agent(scene, [calls(write("notes.txt")), said("1")]), "one")
+    assert scene.files == FILES
 
 
 def test_a_host_that_opens_a_turn_has_the_say(scene: Scene) -> None:

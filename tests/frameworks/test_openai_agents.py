@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,25 @@ def test_shell_and_apply_patch_are_protected(scene: Scene) -> None:
     assert scene.written == {"notes.txt", "src/b.py", "src/app.py", "data.bin", "c.txt"}
     assert len(scene.checkpoints) == 1
     scene.rollback(session="session")
+    assert scene.is_back()
+
+
+def test_a_local_shell_is_protected_and_a_hosted_one_is_left_alone(scene: Scene) -> None:
+    """`LocalShellTool` acts here, in its working directory; a hosted shell does not act here."""
+    from agents import LocalShellTool, ShellTool
+    from hermes_checkpoints.integrations.openai_agents import guard_tools
+
+    def execute(request: Any) -> str:
+        return str(scene.shell("rm src/app.py"))
+
+    hosted = ShellTool(environment={"type": "container_auto"})
+    local, same = guard_tools([LocalShellTool(executor=execute), hosted], scene.manager)
+    assert same is hosted
+    action = SimpleNamespace(command=["rm", "app.py"], working_directory=str(scene.root / "src"))
+    data = SimpleNamespace(call_id="c1", action=action)
+    asyncio.run(local.executor(SimpleNamespace(ctx_wrapper=None, data=data)))
+    assert scene.written == {"src/app.py"}
+    scene.rollback()
     assert scene.is_back()
 
 
