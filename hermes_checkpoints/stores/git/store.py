@@ -41,6 +41,7 @@ from hermes_checkpoints.stores.git.repair import Repair
 from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
 from hermes_checkpoints.stores.git.trees import Trees
+from hermes_checkpoints.stores.reading import is_ignore_file
 from hermes_checkpoints.stores.rows import Row
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class GitStore:
     @_clearly
     def ignored(self, project: Project, tree: str, paths: Iterable[str]) -> set[str]:
         states = self._trees.entries(tree)
-        names = [p for p, s in states.items() if _is_ignore_file(p) and not s.is_gitlink]
+        names = [p for p, s in states.items() if is_ignore_file(p) and not s.is_gitlink]
         contents = self.read(project, [states[name].content for name in names])
         return Matcher(self._plumbing).ignored(paths, dict(zip(names, contents, strict=True)))
 
@@ -202,9 +203,11 @@ class GitStore:
     @_clearly
     def diff(self, project: Project, old: str, new: str, paths: Sequence[str] = ()) -> Diff:
         command = ["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv"]
-        states = [old, new, "--", *paths]
-        stat = self._differ([*command, "--stat=100", *states])
-        return Diff(stat, self._differ([*command, "--patch", "--no-color", *states]))
+        both = ["--stat=100", "--patch", "--no-color"]
+        out = self._differ([*command, *both, old, new, "--", *paths])
+        # The summary ends with an empty line; a file's name in it is quoted, so holds no line end.
+        stat, _, patch = out.partition(b"\n\n")
+        return Diff(stat + b"\n", patch) if patch else Diff(out, b"")
 
     @_clearly
     def match(self, candidates: Iterable[str], pathspecs: Sequence[str]) -> list[str]:
@@ -564,10 +567,6 @@ def _above(path: str) -> tuple[str, ...]:
     """The directories of the project above a path, outermost first."""
     parts = path.split("/")
     return tuple("/".join(parts[:i]) for i in range(1, len(parts)))
-
-
-def _is_ignore_file(path: str) -> bool:
-    return path.rpartition("/")[2] == ".gitignore"
 
 
 def _is_document(name: str) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +32,7 @@ class Trees:
     def __init__(self, plumbing: Plumbing, loose: Loose) -> None:
         self._plumbing = plumbing
         self._loose = loose
+        self._known = _Known()
 
     # ------------------------------------------------------------------ reading
 
@@ -52,17 +55,12 @@ class Trees:
 
     def some(self, tree: str, paths: Iterable[str]) -> dict[str, FileState]:
         """Those of the paths that a tree has; a directory counts, with mode `TREE`."""
-        wanted = list(paths)
         found: dict[str, FileState] = {}
-        if tree == EMPTY_TREE:
-            return found
-        for start in range(0, len(wanted), 500):  # well below any limit on arguments
-            asked = wanted[start : start + 500]
-            command = ["ls-tree", "-z", "--full-tree", tree, "--", *asked]
-            for line in self._out(command).split(b"\0"):
-                if line:
-                    path, mode, oid = _listed(line)
-                    found[path] = FileState(mode, oid)
+        with _Reader(self._plumbing, self._known) as reader:
+            for path in paths:
+                entry = reader.entry(tree, os.fsencode(path).split(b"/"))
+                if entry is not None:
+                    found[path] = FileState(entry.mode, entry.oid)
         return found
 
     def _out(self, command: Sequence[str]) -> bytes:
@@ -100,7 +98,7 @@ class Trees:
             # Setting a path implies that nothing is below it, and removing one that something is.
             if level is not None and (state or not isinstance(level.get(name), dict)):
                 level[name] = state
-        with _Reader(self._plumbing) as reader:
+        with _Reader(self._plumbing, self._known) as reader:
             patch = _Patch(reader, partial(self._write, into), whole_directories)
             return patch.tree(tree, nested) or self.empty()
 
@@ -108,9 +106,12 @@ class Trees:
         """The empty tree, as a real object: git knows it without, other readers may not."""
         return self._loose.write(b"tree", b"")
 
-    def _write(self, into: PackWriter | None, data: bytes) -> str:
+    def _write(self, into: PackWriter | None, entries: dict[bytes, Entry]) -> str:
+        data = tree_bytes(entries)
         if into is None:
-            return self._loose.write(b"tree", data)
+            oid = self._loose.write(b"tree", data)
+            self._known.put(oid, entries)
+            return oid
         one = packed(TREE_OBJECT, data)
         into.add(one)
         return one[0].hex()
@@ -121,12 +122,12 @@ class _Patch:
     """One patch: where trees are read and written, and whether a removal takes directories."""
 
     reader: _Reader
-    write: Callable[[bytes], str]
+    write: Callable[[dict[bytes, Entry]], str]
     whole: bool
 
     def tree(self, tree: str, edits: _Edits) -> str:
         """The id of the changed tree; empty if nothing is left in it."""
-        entries = self.reader.tree(tree) if tree else {}
+        entries = dict(self.reader.tree(tree)) if tree else {}
         for name, edit in edits.items():
             old = entries.get(name)
             if isinstance(edit, dict):
@@ -140,7 +141,7 @@ class _Patch:
                     del entries[name]
             else:
                 entries[name] = Entry(edit.mode, edit.content)
-        return self.write(tree_bytes(entries)) if entries else ""
+        return self.write(entries) if entries else ""
 
 
 def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None:
@@ -155,11 +156,41 @@ def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None
     return fresh
 
 
-class _Reader:
-    """A `cat-file --batch` child that is asked for one tree after another."""
+class _Known:
+    """Trees that were read or written lately. A tree never changes, so none is ever stale."""
 
-    def __init__(self, plumbing: Plumbing) -> None:
+    def __init__(self) -> None:
+        self._trees: OrderedDict[str, Mapping[bytes, Entry]] = OrderedDict()
+        self._room = _MOST_ENTRIES
+        self._guard = threading.Lock()
+
+    def get(self, oid: str) -> Mapping[bytes, Entry] | None:
+        with self._guard:
+            found = self._trees.get(oid)
+            if found is not None:
+                self._trees.move_to_end(oid)
+            return found
+
+    def put(self, oid: str, entries: Mapping[bytes, Entry]) -> None:
+        with self._guard:
+            if oid in self._trees or len(entries) > _MOST_ENTRIES // 4:
+                return
+            self._trees[oid] = entries
+            self._room -= len(entries) + 1
+            while self._room < 0:
+                _, gone = self._trees.popitem(last=False)
+                self._room += len(gone) + 1
+
+
+_MOST_ENTRIES = 20_000  # some 4 MB
+
+
+class _Reader:
+    """A `cat-file --batch` child that is asked for one tree after another, if it must be."""
+
+    def __init__(self, plumbing: Plumbing, known: _Known) -> None:
         self._plumbing = plumbing
+        self._known = known
         self._child: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> _Reader:
@@ -174,9 +205,25 @@ class _Reader:
                     pipe.close()
             self._child.wait()  # it ends with its input
 
-    def tree(self, oid: str) -> dict[bytes, Entry]:
+    def entry(self, tree: str, parts: Sequence[bytes]) -> Entry | None:
+        """What a tree has at a path."""
+        found: Entry | None = Entry(TREE, tree)
+        for part in parts:
+            if found is None or found.mode != TREE:
+                return None
+            found = self.tree(found.oid).get(part)
+        return found
+
+    def tree(self, oid: str) -> Mapping[bytes, Entry]:
         if oid == EMPTY_TREE:
             return {}
+        known = self._known.get(oid)
+        if known is None:
+            known = self._ask(oid)
+            self._known.put(oid, known)
+        return known
+
+    def _ask(self, oid: str) -> Mapping[bytes, Entry]:
         if self._child is None:
             self._child = self._plumbing.start(["cat-file", "--batch"])
         asked, answer = self._child.stdin, self._child.stdout
