@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import (
     AbstractContextManager,
@@ -11,10 +12,13 @@ from contextlib import (
     nullcontext,
     suppress,
 )
+from typing import TypeVar
 
 import hermes_checkpoints as hc
 
-__all__ = ["OpenCalls", "begin_turn", "needs", "scope"]
+__all__ = ["Latest", "OpenCalls", "begin_turn", "needs", "scope"]
+
+V = TypeVar("V")
 
 
 @contextmanager
@@ -49,6 +53,16 @@ def begin_turn(manager: hc.CheckpointManager, turn_id: str, session_id: str) -> 
     """
     with manager.turn(turn_id or None, session_id=session_id or None) as turn:
         return turn
+
+
+class Latest(OrderedDict[str, V]):
+    """What is known of each session, for the thousand that were heard of last."""
+
+    def __setitem__(self, session: str, value: V) -> None:
+        super().__setitem__(session, value)
+        self.move_to_end(session)
+        if len(self) > 1000:
+            self.popitem(last=False)
 
 
 class OpenCalls:

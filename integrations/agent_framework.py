@@ -20,7 +20,7 @@ from typing import Any
 
 import hermes_checkpoints as hc
 
-from ._common import needs, scope
+from ._common import Latest, needs, scope
 
 with needs("agent-framework"):
     from agent_framework import AgentMiddleware, FunctionMiddleware
@@ -51,7 +51,7 @@ class _Guarded:
     manager: hc.CheckpointManager
     cwd: str | None
     environment: str
-    turns: dict[str, str] = field(default_factory=dict)
+    turns: Latest[str] = field(default_factory=Latest)
 
     def call(self, context: Any) -> hc.ToolCall:
         """A tool call as the library sees it."""

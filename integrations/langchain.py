@@ -20,7 +20,7 @@ from typing import Any
 
 import hermes_checkpoints as hc
 
-from ._common import begin_turn, needs, scope
+from ._common import Latest, begin_turn, needs, scope
 
 with needs("langchain"):
     from langchain.agents.middleware import AgentMiddleware
@@ -85,7 +85,7 @@ class CheckpointMiddleware(AgentMiddleware):
             call_id=request.tool_call["id"] or "",
             environment=self._environment,
         )
-        return self._shells.told(call) if _is_persistent_shell(request.tool) else call
+        return self._shells.told(call) if _is_persistent_shell(call, request.tool) else call
 
 
 # --------------------------------------------------------------------------- sessions and turns
@@ -119,9 +119,12 @@ def _is_person(message: object) -> bool:
 # --------------------------------------------------------------------------- persistent shells
 
 
-def _is_persistent_shell(tool: Any) -> bool:
+_SHELL = frozenset({"command", "restart"})
+
+
+def _is_persistent_shell(call: hc.ToolCall, tool: Any) -> bool:
     """Whether a tool is `ShellToolMiddleware`'s, by whatever name."""
-    return {"command", "restart"} <= set(getattr(tool, "args", ()))
+    return set(call.arguments) <= _SHELL <= set(getattr(tool, "args", ()))
 
 
 _MOVING = re.compile(
@@ -139,7 +142,7 @@ class _Shells:
     """What each thread's shell was told in this turn that decides where later commands act."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Shell] = {}
+        self._known: Latest[_Shell] = Latest()
 
     def told(self, call: hc.ToolCall) -> hc.ToolCall:
         """The call of a shell that still is where an earlier command left it.

@@ -154,7 +154,7 @@ class _Runs:
     """A turn for each run, which is known by its usage: one object from its start to its end."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[object, str]] = deque(maxlen=64)
+        self._recent: deque[tuple[object, str]] = deque(maxlen=512)
 
     def turn_of(self, context: Any) -> str:
         """The id of the run that a tool's context belongs to."""

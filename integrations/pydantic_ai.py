@@ -20,7 +20,7 @@ from typing import Any
 
 import hermes_checkpoints as hc
 
-from ._common import needs
+from ._common import Latest, needs, scope
 
 with needs("pydantic-ai"):
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
@@ -47,6 +47,7 @@ class CheckpointCapability(AbstractCapability):  # type: ignore[type-arg,unused-
         self.manager = manager
         self._cwd = cwd
         self._environment = environment
+        self._turns: Latest[str] = Latest()
 
     def get_ordering(self) -> Any:
         """Next to the tool, where its arguments are what they will be."""
@@ -54,9 +55,10 @@ class CheckpointCapability(AbstractCapability):  # type: ignore[type-arg,unused-
 
     async def wrap_run(self, ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:
         """A run is a turn; one without a prompt resumes deferred calls and goes on in the last."""
-        if ctx.prompt is None:
-            return await handler()
-        with self.manager.turn(ctx.run_id, session_id=ctx.conversation_id):
+        conversation = ctx.conversation_id or ""
+        resumed = self._turns.get(conversation) if ctx.prompt is None else None
+        with self.manager.turn(resumed or ctx.run_id, session_id=conversation or None) as turn:
+            self._turns[conversation] = turn
             return await handler()
 
     async def wrap_tool_execute(
@@ -69,9 +71,8 @@ class CheckpointCapability(AbstractCapability):  # type: ignore[type-arg,unused-
         handler: Callable[[dict[str, Any]], Awaitable[Any]],
     ) -> Any:
         """Protect a tool call."""
-        async with self.manager.guard(
-            _call(ctx, call.tool_name, args, self._cwd, self._environment)
-        ):
+        call = _call(ctx, call.tool_name, args, self._cwd, self._environment)
+        async with self.manager.guard(call):
             return await handler(args)
 
 
@@ -89,14 +90,16 @@ class CheckpointToolset(WrapperToolset):  # type: ignore[type-arg,unused-ignore]
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
         """Protect a tool call."""
-        async with self.manager.guard(_call(ctx, name, tool_args, self.cwd, self.environment)):
-            return await super().call_tool(name, tool_args, ctx, tool)
+        call = _call(ctx, name, tool_args, self.cwd, self.environment)
+        with scope(self.manager, call):
+            async with self.manager.guard(call):
+                return await super().call_tool(name, tool_args, ctx, tool)
 
 
 def _call(
     ctx: Any, name: str, args: dict[str, Any], cwd: str | os.PathLike[str] | None, environment: str
 ) -> hc.ToolCall:
-    """A tool call as the library sees it; in a resumed run the running turn is its turn."""
+    """A tool call as the library sees it; a resumed run goes on in the running turn."""
     return hc.ToolCall(
         name,
         args,

@@ -94,6 +94,31 @@ def test_a_delegate_writes_in_its_callers_turn(scene: Scene) -> None:
     assert scene.is_back()
 
 
+def test_a_toolset_alone_is_the_turn_of_what_it_calls(scene: Scene) -> None:
+    """Without a capability anywhere, a delegate still writes in the turn of its caller."""
+    from hermes_checkpoints.integrations.pydantic_ai import CheckpointToolset
+    from pydantic_ai import Agent
+
+    tools = make_tools(scene)
+    inner_tools = CheckpointToolset(make_tools(scene), scene.manager)
+    inner = Agent(scripted([write("src/app.py")], [said("done")]), toolsets=[inner_tools])
+
+    @tools.tool_plain
+    async def delegate() -> str:
+        """Ask the inner agent."""
+        return str((await inner.run("inner")).output)
+
+    script = [[write("notes.txt")], [call("delegate")], [said("1")]]
+    outer = Agent(scripted(*script), toolsets=[CheckpointToolset(tools, scene.manager)])
+    result = run(outer, "one")
+    assert {"notes.txt", "src/app.py"} <= scene.written
+    assert [(c.session, c.turn) for c in scene.checkpoints] == [
+        (result.conversation_id, result.run_id)
+    ]
+    undo(scene, result)
+    assert scene.is_back()
+
+
 def test_a_call_is_protected_once_by_capability_and_toolset(scene: Scene) -> None:
     """An agent with both has each change recorded once."""
     from hermes_checkpoints.integrations.pydantic_ai import CheckpointCapability, CheckpointToolset
