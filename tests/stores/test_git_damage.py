@@ -267,16 +267,48 @@ def test_shallow_is_derived(tmp_path: Path) -> None:
     scene.store.drop(scene.project, ids[:2])
     scene.store.compact(full=True)
     shallow = scene.path / "shallow"
+    said = f"{shallow} is not what the histories say"
     assert shallow.read_text() == ids[2] + "\n"
-    for wrong in ("nonsense\n", ids[2] + "\n" + "0" * 40 + "\n"):
+    for wrong in ("nonsense\n", ids[2] + "\n" + "0" * 40 + "\n", ids[2] + "\n" + ids[3] + "\n"):
         shallow.chmod(0o600)
         shallow.write_text(wrong)
+        assert said in [p.what for p in scene.store.verify()]
         scene.store.verify(fix=True)
         assert shallow.read_text() == ids[2] + "\n"
     shallow.unlink()
+    assert [p.what for p in scene.store.verify()] == [said]
     scene.store.verify(fix=True)
     assert shallow.read_text() == ids[2] + "\n"
     assert scene.again().ids() == [ids[3], ids[2]]
+    scene.fsck()
+
+
+@pytest.mark.parametrize("supplement", [False, True])
+def test_shallow_may_lag(supplement: bool, tmp_path: Path) -> None:
+    """What is dropped after an upkeep is behind the boundary at the next one: no damage till then.
+
+    Nor is it damage that something is lost which only dropped checkpoints hold.
+    """
+    scene = GitScene(tmp_path)
+    for number in range(8):
+        scene.put("a", f"{number}")
+        made = scene.taken()
+        if supplement:
+            scene.put("extra", f"extra {number}")
+            scene.store.supplement(scene.project, made.id, scene.observe("extra"))
+    scene.store.drop(scene.project, scene.ids()[5:])
+    scene.store.compact(full=True)
+    before = (scene.path / "shallow").read_text()
+    gone = scene.store.list(scene.project)[-1]
+    content = scene.store.entries(scene.project, gone.tree)["a"].content
+    scene.store.drop(scene.project, scene.ids()[3:])
+    assert scene.store.verify(read_data=True) == []
+    _unpack(scene)
+    _object(scene, content).unlink()
+    assert scene.again().store.verify() == []
+    assert (scene.path / "shallow").read_text() == before
+    scene.store.compact(full=True)
+    assert (scene.path / "shallow").read_text() == scene.ids()[-1] + "\n"
     scene.fsck()
 
 

@@ -498,6 +498,10 @@ class History:
         found = [commits[0] for commits in boundary.islands]
         return [boundary.base, *found] if boundary.base else found
 
+    def commits(self, project_id: str) -> list[str]:
+        """The commits of what is listed, newest first."""
+        return [one for row in self.catalogue(project_id).rows for one in reversed(_commits(row))]
+
     def _path(self, project_id: str) -> str:
         return self._layout.path("catalogue", f"{project_id}.json")
 

@@ -9,9 +9,10 @@ what is younger. Never runs `git gc`: with `--prune=now` beside a writer it corr
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -149,7 +150,7 @@ class Reclaim:
             _unlink(path)
             _unlink(lock)
 
-    def shallow_lines(self, bases: Iterable[Sequence[str]]) -> list[str]:
+    def shallow_lines(self, bases: Iterable[Collection[str]]) -> list[str]:
         """The ids of those boundary commits that are there: one that is not fails every git."""
         asked = sorted({one for some in bases for one in some})
         if not asked:
@@ -157,6 +158,40 @@ class Reclaim:
         given = "".join(f"{one}\n" for one in asked).encode()
         answers = self._plumbing.run(["cat-file", "--batch-check"], given=given).out.splitlines()
         return [a.split()[0].decode() for a in answers if a.split()[1:2] == [b"commit"]]
+
+    def misled(self) -> bool:
+        """Whether `shallow` says what is wrong. That it lags behind what was dropped is no fault.
+
+        Wrong is: no commit that is there, the middle of a list, or silence about a lost parent.
+        """
+        there = set(_lines(self._layout.path("shallow")))
+        bases: set[str] = set()
+        inner: set[str] = set()
+        for project_id in self.project_ids():
+            ends = self._history.bases(project_id)
+            bases.update(ends)
+            inner.update(self._history.commits(project_id)[:-1])
+        if there & (inner - bases) or there - set(self.shallow_lines([there])):
+            return True
+        parents = self._parents(self.shallow_lines([bases - there]))
+        return len(self.shallow_lines([parents])) < len(parents)
+
+    def _parents(self, commits: Sequence[str]) -> set[str]:
+        """The parents that commits name, whatever `shallow` says."""
+        given = "".join(f"{one}\n" for one in commits).encode()
+        out = self._plumbing.run(["cat-file", "--batch"], given=given).out if commits else b""
+        return {found.decode() for found in re.findall(rb"^parent ([0-9a-f]{40})$", out, re.M)}
+
+    @contextmanager
+    def as_if_shallow(self, bases: Iterable[Collection[str]]) -> Iterator[dict[str, str]]:
+        """What to give a child so that histories end at these commits for it."""
+        shallow = self._layout.path(f"shallow.{os.getpid()}.proposed")
+        try:
+            with open(shallow, "w", encoding="ascii") as file:
+                file.writelines(line + "\n" for line in self.shallow_lines(bases))
+            yield {"GIT_SHALLOW_FILE": shallow}
+        finally:
+            _unlink(shallow)
 
     def _boundary_moved(self) -> bool:
         """Whether something was dropped since packs were last freed of what nothing holds."""
@@ -190,16 +225,10 @@ class Reclaim:
             bases.append(after.bases)
         if not tips:
             return 0
-        shallow = self._layout.path(f"shallow.{os.getpid()}.proposed")
-        try:
-            with open(shallow, "w", encoding="ascii") as file:
-                file.writelines(line + "\n" for line in self.shallow_lines(bases))
-            command = ["rev-list", "--disk-usage", "--objects", "--stdin"]
-            given = "".join(f"{tip}\n" for tip in tips).encode()
-            extra = {"GIT_SHALLOW_FILE": shallow}
+        command = ["rev-list", "--disk-usage", "--objects", "--stdin"]
+        given = "".join(f"{tip}\n" for tip in tips).encode()
+        with self.as_if_shallow(bases) as extra:
             return int(self._plumbing.run(command, given=given, extra=extra).out)
-        finally:
-            _unlink(shallow)
 
     # ------------------------------------------------------------------ sweeping
 

@@ -12,13 +12,13 @@ import re
 import stat
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.stores.base import Problem
-from hermes_checkpoints.stores.git.history import History
+from hermes_checkpoints.stores.git.history import History, Reach
 from hermes_checkpoints.stores.git.index import Index
 from hermes_checkpoints.stores.git.layout import (
     Layout,
@@ -194,10 +194,7 @@ class Repair:
         for path in self._reclaim.leftovers(_HOUR):
             what = f"{path} was left by a process that died"
             yield _Finding(what, fix="delete it", mend=partial(_discard, path))
-        ids = self._reclaim.project_ids()
-        wanted = self._reclaim.shallow_lines(self._history.bases(one) for one in ids)
-        there = _lines(self._layout.path("shallow"))
-        if there and there != wanted:
+        if self._reclaim.misled():
             what = f"{self._layout.path('shallow')} is not what the histories say"
             yield _Finding(what, fix="write it anew", mend=self._reclaim.write_shallow)
 
@@ -240,7 +237,7 @@ class Repair:
             yield _Finding(f"{root}: its newest checkpoint cannot be read", project_id, fix, mend)
             return
         reach = self._history.after_drop(project_id, ())
-        lost = self._missing(reach.tips) if reach and reach.tips else ""
+        lost = self._missing(reach) if reach and reach.tips else ""
         if lost:
             fix = "take checkpoints that hold it off the list"
             mend = partial(self._drop_damaged, project_id)
@@ -258,15 +255,20 @@ class Repair:
             if line.startswith(("error", "missing", "broken", "fatal")):
                 yield _Finding(f"git fsck: {line}")
 
-    def _missing(self, tips: Iterable[str]) -> str:
-        """What git says is missing below some tips; empty if nothing is."""
-        given = "".join(f"{tip}\n" for tip in tips).encode()
+    def _missing(self, reach: Reach) -> str:
+        """What git says is missing in what must be there; empty if nothing is."""
+        given = "".join(f"{tip}\n" for tip in reach.tips).encode()
         command = ["rev-list", "--objects", "--quiet", "--stdin"]
         try:
-            self._plumbing.run(command, given=given, timeout=600)
+            with self._reclaim.as_if_shallow([reach.bases]) as extra:
+                self._plumbing.run(command, given=given, extra=extra, timeout=600)
         except GitFailed as error:
             return error.words
         return ""
+
+    def _is_torn(self, oid: str) -> bool:
+        """Whether something is missing in one tree, or one history."""
+        return bool(self._missing(Reach([oid], [])))
 
     # ------------------------------------------------------------------ mending
 
@@ -278,7 +280,9 @@ class Repair:
         """Take off the list what can't be restored whole: a checkpoint exists or it is gone."""
         with self._locks.held(project_id):
             rows = self._history.catalogue(project_id).rows
-            damaged = [row.checkpoint for row in rows if self._missing([row.checkpoint.tree])]
+            damaged = [
+                row.checkpoint for row in rows if self._missing(Reach([row.checkpoint.tree], []))
+            ]
             for one in damaged:
                 for pin in self._history.pins(project_id).get(one.id, ()):
                     self._history.unpin(project_id, one.id, pin)
@@ -286,7 +290,7 @@ class Repair:
             kept = self._refs.below(self._layout.own_ref("open", project_id))
             live = self._layout.own_ref("live", project_id)
             for ref, oid in {**kept, live: self._refs.read(live)}.items():
-                if oid and self._missing([oid]):
+                if oid and self._is_torn(oid):
                     self._refs.delete(ref)
             self._scanner.forget_index(project_id)
             self._history.trim_meta(project_id)
