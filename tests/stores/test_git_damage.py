@@ -181,7 +181,9 @@ def test_a_lost_tip_is_set_aside(tmp_path: Path) -> None:
         again.store.verify(fix=True)
         scene.put("a", damage)
         made = again.taken()
-        assert again.ids() == [made.id] and again.holds(made) == {"a": damage.encode()}
+        # A ref that is garbled hides a history that is whole: nothing of it is lost.
+        kept = [tip] if damage == "garbled ref" else []
+        assert again.ids() == [made.id, *kept] and again.holds(made) == {"a": damage.encode()}
         assert other.again().capture() is None
         (record,) = (r for r in again.store.projects() if r.project.id == scene.project.id)
         assert "set aside" in record.problem
@@ -201,6 +203,42 @@ def test_a_lost_tip_does_not_stop_a_capture(tmp_path: Path) -> None:
     made = again.taken()
     assert again.ids() == [made.id]
     scene.fsck()
+
+
+def test_a_lost_tip_costs_only_the_newest(tmp_path: Path) -> None:
+    """Where the newest checkpoint is lost, as by a power cut, the older ones stay in the list."""
+    scene = GitScene(tmp_path)
+    made = []
+    for number in range(3):
+        scene.put("a", f"content {number}")
+        made.append(scene.taken())
+    _unpack(scene)
+    _object(scene, scene.tip()).unlink()
+    scene.put("a", "later")
+    again = scene.again()
+    later = again.taken()
+    assert again.ids() == [later.id, made[1].id, made[0].id]
+    assert again.holds(again.store.get(scene.project, made[1].id)) == {"a": b"content 1"}
+    scene.fsck()
+
+
+def test_a_git_that_does_not_work_costs_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken git is told apart from a broken store, which is then left as it is."""
+    scene = GitScene(tmp_path)
+    scene.put("a", "1")
+    kept = scene.taken()
+    sick = tmp_path / "bin"
+    sick.mkdir()
+    (sick / "git").write_text("#!/bin/sh\necho fatal: no >&2\nexit 128\n")
+    (sick / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sick}:{os.environ['PATH']}")
+    scene.put("a", "2")
+    raises(StoreError, lambda: scene.again().taken())
+    monkeypatch.undo()
+    assert kept.id in scene.again().ids()
+    assert not list(tmp_path.rglob("corrupt-*"))
 
 
 def test_lost_content_is_found_and_named(tmp_path: Path) -> None:

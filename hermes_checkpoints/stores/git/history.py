@@ -15,6 +15,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -245,6 +246,23 @@ class History:
     def unpin(self, project_id: str, checkpoint_id: str, name: str) -> None:
         ref = self._layout.own_ref("pins", project_id, checkpoint_id, _quoted(name))
         self._refs.delete(ref)
+
+    def remembered(self, project_id: str) -> list[str]:
+        """Commits of the history, newest first, by the catalogue alone, whatever the ref says."""
+        value = read_json(self._path(project_id)) or {}
+        try:
+            found = [[*reversed(row.get("supplements", ())), row["id"]] for row in value["rows"]]
+        except (AttributeError, KeyError, TypeError):
+            return []
+        return [commit for group in found for commit in group]
+
+    def rewind(self, project_id: str, commit: str) -> None:
+        """Let go of what is newer than a commit."""
+        self._refs.write(self._layout.ref(project_id), commit, sync=True)
+        self._refs.delete(self._layout.own_ref("live", project_id))
+        with suppress(FileNotFoundError):
+            os.unlink(self._path(project_id))
+        self._loaded.pop(project_id, None)
 
     def cut(self, project_id: str) -> None:
         """Let go of a history that can't be read; islands that can be stay."""

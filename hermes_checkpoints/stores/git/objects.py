@@ -59,7 +59,7 @@ class Loose:
     def path(self, oid: str) -> str:
         return f"{self._objects}/{oid[:2]}/{oid[2:]}"
 
-    def write(self, kind: bytes, data: bytes, *, sync: bool = True) -> str:
+    def write(self, kind: bytes, data: bytes, *, sync: bool = False) -> str:
         """Store an object; its id. An object that is there already is made young again.
 
         Young, because what is about to be referred to must outlive a `prune` that runs now.

@@ -44,7 +44,6 @@ _OPTIONS = (
     "core.precomposeUnicode=false",
     "core.quotePath=false",
     "core.looseCompression=1",
-    "core.fsync=loose-object",  # added to packs and what is committed; git 2.36, older ignore it
     "core.logAllRefUpdates=false",
     "gc.auto=0",  # a detached gc was killed by hosts and left locks
     "maintenance.auto=false",

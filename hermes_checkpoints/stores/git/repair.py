@@ -11,12 +11,13 @@ import os
 import re
 import stat
 import struct
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from hermes_checkpoints.errors import StoreError
+from hermes_checkpoints.errors import StoreError, StoreUnavailable
 from hermes_checkpoints.stores.base import Problem
 from hermes_checkpoints.stores.git.history import History, Reach
 from hermes_checkpoints.stores.git.index import Index
@@ -66,7 +67,8 @@ class Repair:
     def set_aside(self, project_id: str) -> bool:
         """Set a project's history aside if its tip can't be read; whether that was so.
 
-        The next capture begins a new chain; the note says what the old tip was.
+        What a power cut took are the newest checkpoints: where an older one can be read, the
+        history ends there. Else the next capture begins a new one. A note keeps the old tip.
         """
         if not self._is_broken(project_id):
             return False
@@ -75,8 +77,15 @@ class Repair:
         note = self._layout.path("broken", f"{project_id}-{when}.json")
         os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
         write_json(note, {"project": project_id, "tip": tip, "time": time.time()})
-        self._history.cut(project_id)
-        problem = f"its history up to {(tip or 'an unreadable ref')[:12]} is damaged and set aside"
+        known = self._history.remembered(project_id)
+        older = next((c for c in known if c != tip and self._resolves(c)), "")
+        lost = (tip or "an unreadable ref")[:12]
+        if older:
+            self._history.rewind(project_id, older)
+            problem = f"its history after {older[:7]}, up to {lost}, is damaged and set aside"
+        else:
+            self._history.cut(project_id)
+            problem = f"its history up to {lost} is damaged and set aside"
         self._note_problem(project_id, problem)
         _log.error("checkpoints of project %s: %s (%s)", project_id, problem, note)
         return True
@@ -120,8 +129,22 @@ class Repair:
                 _log.error("the checkpoint store %s was mended: %s", self._layout.store, words)
                 return True
         if last_resort:
+            self._refuse_sick_git()
             self.quarantine(words)
         return last_resort
+
+    def _refuse_sick_git(self) -> None:
+        """Raise rather than give a store up, if git does not work with an empty one either."""
+        with tempfile.TemporaryDirectory(prefix="hermes-checkpoints-") as place:
+            try:
+                init = ["init", "--quiet", "--bare", "--template=", place]
+                for command in (init, ["for-each-ref", "--count=1"]):
+                    self._plumbing.run(command, extra={"GIT_DIR": place}, at=place)
+            except GitFailed as error:
+                raise StoreUnavailable(
+                    f"git does not work here ({error.words}), so the store is left alone",
+                    hint="see whether `git --version` answers",
+                ) from error
 
     def _refusal(self) -> str:
         """Why git does not take it for a store whose refs can be read; empty if it does."""

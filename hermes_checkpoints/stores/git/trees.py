@@ -89,6 +89,8 @@ class Trees:
         """
         if not edits:
             return tree
+        if not os.path.exists(self._loose.path(tree)):
+            self._known.clear()  # packed, or lost: what is built upon is looked at again
         nested: _Edits = {}
         for path, state in edits.items():
             *parents, name = os.fsencode(path).split(b"/")
@@ -170,6 +172,11 @@ class _Known:
             if found is not None:
                 self._trees.move_to_end(oid)
             return found
+
+    def clear(self) -> None:
+        with self._guard:
+            self._trees.clear()
+            self._room = _MOST_ENTRIES
 
     def put(self, oid: str, entries: Mapping[bytes, Entry]) -> None:
         with self._guard:
