@@ -1,7 +1,8 @@
 """The library's own records about a project, kept beside the store and independent of its kind.
 
 Owns where they lie: `store/ledgers/<project id>/`, with the ledger of writes, the marks of turns,
-the running calls, the rollbacks done, and the journal of one that is under way.
+the running calls, the rollbacks done, and the journal of one that is under way; also which of them
+were one with those of other projects, and the ids that checkpoints had before a path was forgotten.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hermes_checkpoints.records import Project
 from hermes_checkpoints.sessions import Leases, Sessions
 
 if TYPE_CHECKING:  # a tool call needs neither, and a hook's process is short of time
-    from hermes_checkpoints.journal import Journal, Rollbacks
+    from hermes_checkpoints.journal import GroupJournal, Groups, Journal, Rollbacks
 
 __all__ = ["Book", "Books"]
 
@@ -41,10 +42,24 @@ class Book:
 
         return Journal(self.journal_file)
 
+    @cached_property
+    def group_journal(self) -> GroupJournal:
+        from hermes_checkpoints.journal import GroupJournal
+
+        return GroupJournal(self.group_journal_file)
+
+    @cached_property
+    def groups(self) -> Groups:
+        from hermes_checkpoints.journal import Groups
+
+        return Groups(self.groups_file)
+
     @property
     def interrupted(self) -> bool:
-        """Whether a rollback broke off here. Looks at one name, as a rule."""
-        return self.journal_file.exists() and self.journal.abandoned
+        """Whether a rollback broke off here. Looks at two names, as a rule."""
+        if self.journal_file.exists() and self.journal.abandoned:
+            return True
+        return self.group_journal_file.exists() and self.group_journal.abandoned
 
     @property
     def has_foreign_ledger(self) -> bool:
@@ -62,6 +77,14 @@ class Book:
     @property
     def journal_file(self) -> Path:
         return self.directory / "journal.json"
+
+    @property
+    def group_journal_file(self) -> Path:
+        return self.directory / "group.json"
+
+    @property
+    def renamed_file(self) -> Path:
+        return self.directory / "renamed.jsonl"
 
     @property
     def groups_file(self) -> Path:

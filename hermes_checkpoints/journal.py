@@ -2,14 +2,19 @@
 
 The journal is one task, written before its first change and removed after its last. The rollbacks
 are the tasks that were done, each until it is undone; undo walks back through them.
+
+A rollback that is one to the person may be several tasks, one for each of several projects. Then
+the group journal of the outer one holds them all, and is written before the journal of any; the
+groups tell which rollbacks of which projects were one.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +24,15 @@ from hermes_checkpoints.lines import append_line, read_lines
 from hermes_checkpoints.records import FileState
 from hermes_checkpoints.sessions import Owner, write_private
 
-__all__ = ["DamagedJournal", "Journal", "Rollbacks"]
+__all__ = ["DamagedJournal", "Group", "GroupJournal", "Groups", "Journal", "Part", "Rollbacks"]
 
 
 class DamagedJournal(CheckpointError):
     """The journal can't be read: what a rollback that was interrupted has done is not known."""
 
 
-class Journal:
-    """The task that is under way in one project."""
+class _UnderWay:
+    """A record of what is under way, with the process that does it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -47,25 +52,15 @@ class Journal:
             return True
         return not owner.alive
 
-    def write(self, task: Task) -> None:
-        """Put the task on disk for sure, before it begins."""
+    def _put(self, **record: Any) -> None:
         owner = Owner.of(os.getpid())
-        record = {
-            "owner": {"pid": owner.pid, "start": owner.start, "boot": owner.boot},
-            "task": _dump(task),
-        }
-        write_private(self._file, json.dumps(record))
+        whose = {"pid": owner.pid, "start": owner.start, "boot": owner.boot}
+        write_private(self._file, json.dumps({"owner": whose, **record}))
         _sync(self._file)
         _sync(self._file.parent)
 
-    def read(self) -> Task | None:
-        """The task, or `None` if there is none. Raises `DamagedJournal`."""
-        try:
-            return _load(json.loads(self._file.read_bytes())["task"])
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise DamagedJournal(f"the journal {self._file} can't be read ({error})") from error
+    def _damaged(self, error: Exception) -> DamagedJournal:
+        return DamagedJournal(f"the journal {self._file} can't be read ({error})")
 
     def remove(self) -> None:
         self._file.unlink(missing_ok=True)
@@ -75,6 +70,23 @@ class Journal:
         spare = self._file.with_suffix(".damaged")
         os.replace(self._file, spare)
         return spare
+
+
+class Journal(_UnderWay):
+    """The task that is under way in one project."""
+
+    def write(self, task: Task) -> None:
+        """Put the task on disk for sure, before it begins."""
+        self._put(task=_dump(task))
+
+    def read(self) -> Task | None:
+        """The task, or `None` if there is none. Raises `DamagedJournal`."""
+        try:
+            return _load(json.loads(self._file.read_bytes())["task"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(error) from error
 
 
 class Rollbacks:
@@ -108,6 +120,76 @@ class Rollbacks:
     def rewrite(self, keep: Iterable[Task]) -> None:
         """Replace all records, for compaction. The caller holds the project's lock."""
         write_private(self._file, "".join(json.dumps({"task": _dump(t)}) + "\n" for t in keep))
+
+
+# --------------------------------------------------------------------------- several as one
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The task of one project in a group, and directories (of the outer one) made for it."""
+
+    root: str
+    task: Task
+    made: tuple[str, ...] = ()
+
+
+class GroupJournal(_UnderWay):
+    """The tasks that are under way in several projects, in a file of the outer one."""
+
+    def write(self, parts: Iterable[Part]) -> None:
+        """Put all tasks on disk for sure, before the first begins."""
+        self._put(parts=[[part.root, _dump(part.task), part.made] for part in parts])
+
+    def read(self) -> tuple[Part, ...]:
+        """The parts; none if nothing is under way. Raises `DamagedJournal`."""
+        try:
+            parts = json.loads(self._file.read_bytes())["parts"]
+            return tuple(Part(root, _load(task), tuple(made)) for root, task, made in parts)
+        except FileNotFoundError:
+            return ()
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rollbacks that were one: `members` are the root, the task's id, and `Part.made`, of each."""
+
+    id: str
+    time: float
+    members: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+class Groups:
+    """Which rollbacks of which projects were one to the person, in a file of the outer project."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Record a group that was done."""
+        now = time.time()
+        members = [[part.root, part.task.id, part.made] for part in parts]
+        append_line(self._file, {"id": f"{now}", "time": now, "members": members})
+
+    def undone(self, group_id: str) -> None:
+        """Record that a group was taken back."""
+        append_line(self._file, {"undone": group_id})
+
+    def last(self) -> Group | None:
+        """The last one that was not undone. A damaged line is passed over."""
+        found: dict[str, Group] = {}
+        for record in read_lines(self._file):
+            try:
+                if "undone" in record:
+                    found.pop(record["undone"], None)
+                    continue
+                members = tuple((m[0], m[1], tuple(*m[2:])) for m in record["members"])
+                found[record["id"]] = Group(record["id"], record["time"], members)
+            except (ValueError, KeyError, TypeError, IndexError):
+                continue
+        return next(reversed(found.values()), None)
 
 
 def _sync(path: Path) -> None:

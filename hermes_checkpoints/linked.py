@@ -1,26 +1,44 @@
 """Rollbacks of a project together with the repositories linked in it.
 
 Owns what walks the links: which of them a request reaches, one plan and one report for all parts,
-and one undo for what was one rollback to the person.
+and what makes them one to the person: all parts are locked, planned and saved before any is
+written, one journal holds the tasks of all, and one undo takes them back.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hermes_checkpoints import worktree
 from hermes_checkpoints.applier import RESTORE, UNDO
-from hermes_checkpoints.errors import RestoreRefused, SelectionError
-from hermes_checkpoints.lines import append_line, read_lines
-from hermes_checkpoints.links import links_of
-from hermes_checkpoints.project import project_at, relative_path
-from hermes_checkpoints.records import Checkpoint, Plan, Project, Report, Step
-from hermes_checkpoints.recovery import Recovery, refuse_moved
+from hermes_checkpoints.errors import RestoreFailed, RestoreRefused, SelectionError
+from hermes_checkpoints.journal import DamagedJournal, Group, Part
+from hermes_checkpoints.links import linked_checkpoint, linked_project, links_of
+from hermes_checkpoints.project import relative_path
+from hermes_checkpoints.records import (
+    Checkpoint,
+    Gap,
+    GapReason,
+    Plan,
+    Project,
+    Report,
+    Step,
+)
+from hermes_checkpoints.recovery import (
+    NESTED_HINT,
+    RECOVER,
+    Ready,
+    Recovery,
+    refuse_missing,
+    refuse_moved,
+)
+from hermes_checkpoints.restore import above
 from hermes_checkpoints.stores.base import Store
+from hermes_checkpoints.survey import Request
 from hermes_checkpoints.worktree import files_below
 
 __all__ = ["LinkedRecovery"]
@@ -28,12 +46,37 @@ __all__ = ["LinkedRecovery"]
 
 @dataclass(frozen=True, slots=True)
 class _Inner:
-    """A linked repository that a request reaches, and what of it."""
+    """A linked repository that a request reaches, and what of it; `gone`: to be made anew."""
 
     prefix: str
     project: Project
     checkpoint: Checkpoint
     paths: tuple[str, ...]
+    gone: bool = False
+
+
+@dataclass(slots=True)
+class _Reach:
+    """What a request reaches: from the outside in, and what of it can't be had back."""
+
+    inner: list[_Inner] = field(default_factory=list)
+    lost: list[Gap] = field(default_factory=list)
+
+    @property
+    def roots(self) -> list[str]:
+        return [*(one.prefix for one in self.inner), *(gap.path for gap in self.lost)]
+
+    def __bool__(self) -> bool:
+        return bool(self.inner or self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """One part, before its first write. `made` are directories that were made for it."""
+
+    prefix: str
+    ready: Ready
+    made: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -49,9 +92,6 @@ class LinkedRecovery:
     def _store(self) -> Store:
         return self.recovery.store
 
-    def _groups(self, project: Project) -> _Groups:
-        return _Groups(self.recovery.books.of(project).groups_file)
-
     def pending(self, project: Project) -> str:
         """As `Recovery.pending`."""
         return self.recovery.pending(project)
@@ -60,15 +100,19 @@ class LinkedRecovery:
         self, project: Project, checkpoint: Checkpoint, *, paths: Sequence[str] = (), **how: Any
     ) -> Plan:
         """As `Recovery.plan`; the steps of linked repositories carry their path in front."""
-        inner = self._inner(project, checkpoint, paths, how.get("base_dir", ""))
-        outer = self._outer(project, checkpoint, paths, inner, how.get("base_dir", ""))
+        base = how.get("base_dir", "")
+        reach = self._reach(project, checkpoint, paths, base)
+        outer = self._outer(project, checkpoint, paths, reach, base)
         if paths and not outer:
-            plan = replace(self.recovery.plan(project, checkpoint, **how), steps=())
+            plan = Plan(project, checkpoint, how.get("keep_edits", True))
         else:
             plan = self.recovery.plan(project, checkpoint, paths=outer, **how)
-        for one in inner:
+        for one in reach.inner:
             plan = _joined_plan(plan, one, self._inner_plan(one, how))
-        return replace(plan, selection=tuple(paths))
+        unrestorable = (*plan.unrestorable, *reach.lost)
+        return replace(plan, selection=tuple(paths), unrestorable=unrestorable)
+
+    # ------------------------------------------------------------------ restore
 
     def restore(
         self,
@@ -81,75 +125,293 @@ class LinkedRecovery:
     ) -> Report:
         """As `Recovery.restore`; nothing is changed anywhere if any part would be refused."""
         base = how.get("base_dir", "")
-        inner = self._inner(project, checkpoint, paths, base)
-        if not inner:
+        journal = self.recovery.books.of(project).group_journal
+        reach = self._reach(project, checkpoint, paths, base)
+        if not reach and not journal.exists:
             return self.recovery.restore(project, checkpoint, paths=paths, plan=plan, **how)
-        looking: dict[str, Any] = {k: v for k, v in how.items() if k in ("keep_edits", "session")}
-        whole = self.plan(project, checkpoint, paths=paths, base_dir=base, **looking)
-        if whole.refusal:
-            raise RestoreRefused(whole.refusal)
-        refuse_moved(project, plan, whole)
-        before = self._marks(project, inner)
-        outer = self._outer(project, checkpoint, paths, inner, base)
-        if paths and not outer:
-            report = Report(True, RESTORE, project, target=checkpoint)
-        else:
-            mine = _outer_plan(plan, inner) if plan else None
-            report = self.recovery.restore(project, checkpoint, paths=outer, plan=mine, **how)
-        for one in inner:
-            part = self.recovery.restore(
-                one.project,
-                one.checkpoint,
-                paths=one.paths,
-                plan=_part_plan(plan, one, inner) if plan else None,
-                **{**how, "base_dir": one.project.root},
-            )
+        refuse_missing(project)
+        with ExitStack() as stack:
+            self._hold(stack, [project, *(one.project for one in reach.inner)], how)
+            resumed = self.recover(project)
+            if resumed is not None:
+                reach = self._reach(project, checkpoint, paths, base)
+            looking = {k: v for k, v in how.items() if k in ("keep_edits", "session")}
+            whole = self.plan(project, checkpoint, paths=paths, base_dir=base, **looking)
+            if whole.refusal:
+                raise RestoreRefused(whole.refusal, hint=NESTED_HINT)
+            refuse_moved(project, plan, whole)
+            parts = self._prepare(stack, whole, reach, how)
+            report = self._carry_out(project, parts, RESTORE)
+        notes = (*(resumed.notes if resumed else ()), *report.notes)
+        return replace(
+            report,
+            ok=report.ok and not reach.lost,
+            target=checkpoint,
+            unrestorable=(*report.unrestorable, *reach.lost),
+            notes=tuple(dict.fromkeys(notes)),
+        )
+
+    def _hold(self, stack: ExitStack, projects: Iterable[Project], how: Mapping[str, Any]) -> None:
+        """Lock all parts, outer ones first, and refuse if a tool is running in any."""
+        projects = list(projects)
+        for one in projects:
+            stack.enter_context(self._store.lock(one))
+        asked = {k: v for k, v in how.items() if k in ("busy_ok", "own_calls")}
+        for one in projects:
+            self.recovery.refuse_busy(one, **asked)
+
+    def _prepare(
+        self, stack: ExitStack, whole: Plan, reach: _Reach, how: Mapping[str, Any]
+    ) -> list[_Prepared]:
+        """Everything before the first write, of all parts."""
+        project, checkpoint, paths = whole.project, whole.checkpoint, whole.selection
+        base = how.get("base_dir", "")
+        outer = self._outer(project, checkpoint, paths, reach, base)
+        parts: list[_Prepared] = []
+        made: list[str] = []
+        try:
+            if outer or not paths:
+                ready = self._ready(stack, project, checkpoint, outer, base, how)
+                parts.append(_Prepared("", ready))
+            for one in reach.inner:
+                new: list[str] = []
+                if one.gone:
+                    plan = self._inner_plan(one, how)
+                    if not (plan.writes or plan.empty_dirs):
+                        parts.append(_Prepared(one.prefix, Ready(one.project, plan)))
+                        continue
+                    new = worktree.make_directory(project.root, one.prefix)
+                    made += new
+                root = one.project.root
+                ready = self._ready(stack, one.project, one.checkpoint, one.paths, root, how)
+                if one.gone:
+                    ready = replace(ready, notes=(*ready.notes, _without_git(one.prefix)))
+                parts.append(_Prepared(one.prefix, ready, tuple(new)))
+        except BaseException:
+            self._unmake(project, made)
+            raise
+        return parts
+
+    def _ready(
+        self,
+        stack: ExitStack,
+        project: Project,
+        checkpoint: Checkpoint,
+        paths: tuple[str, ...],
+        base: str,
+        how: Mapping[str, Any],
+    ) -> Ready:
+        asked = {k: v for k, v in how.items() if k in ("turn", "busy_ok", "own_calls")}
+        keep_edits, session = how.get("keep_edits", True), how.get("session", "")
+        request = Request(checkpoint, paths, base, keep_edits, session)
+        return stack.enter_context(self.recovery.ready(project, request, **asked))
+
+    def _unmake(self, project: Project, made: Iterable[str]) -> None:
+        """Remove directories that were made for linked repositories and are empty (again)."""
+        for directory in sorted(made, reverse=True):
+            worktree.remove_directory(project.root, directory)
+
+    # ------------------------------------------------------------------ writing
+
+    def _carry_out(self, project: Project, prepared: Sequence[_Prepared], action: str) -> Report:
+        """Write all parts under one journal, or none."""
+        book = self.recovery.books.of(project)
+        parts = [
+            Part(one.ready.project.root, one.ready.task, one.made)
+            for one in prepared
+            if one.ready.task is not None
+        ]
+        if parts:
+            book.group_journal.write(parts)
+        report = Report(True, action, project)
+        done: list[_Prepared] = []
+        for one in prepared:
+            try:
+                came = self.recovery.do(one.ready)
+            except RestoreFailed:
+                self._give_up(project, one, done)
+                raise
+            if came.broken:  # a full disk: this part has been put back, so the others go with it
+                self._give_up(project, one, done)
+                part = self.recovery.reported(one.ready, came)
+                return _joined(Report(True, action, project), one.prefix, part)
+            done.append(one)
+            part = one.ready.taken_back or self.recovery.reported(one.ready, came)
             report = _joined(report, one.prefix, part)
-        self._group(project, inner, before)
+        if action == RESTORE:
+            self._remember(project, parts)
+        if parts:
+            book.group_journal.remove()
         return report
+
+    def _give_up(self, project: Project, at: _Prepared, done: Sequence[_Prepared]) -> None:
+        """One part could not be done: take back those before it, as far as that is the way out.
+
+        Where the part itself is to be taken up later, and after half an undo, the journal stays for
+        the next `/rollback`.
+        """
+        book = self.recovery.books.of(project)
+        tasks = [(one.ready.project, one.ready.task) for one in done if one.ready.task]
+        if self.recovery.books.of(at.ready.project).journal.exists:
+            return
+        if tasks and tasks[0][1].action == UNDO:
+            return
+        for part, task in reversed(tasks):
+            self.recovery.take_back(part, task)
+        book.group_journal.remove()
+        self._unmake(project, (*at.made, *(d for one in done for d in one.made)))
+
+    def _remember(self, project: Project, parts: Iterable[Part]) -> None:
+        """Record which rollbacks were one; a part that changed nothing is none."""
+        recorded = [part for part in parts if self._is_recorded(project, part)]
+        if recorded:
+            self.recovery.books.of(project).groups.add(recorded)
+
+    def _is_recorded(self, project: Project, part: Part) -> bool:
+        done = self.recovery.books.of(_part_at(project, part.root)).rollbacks.done()
+        return any(task.id == part.task.id for task in done)
+
+    # ------------------------------------------------------------------ undo
 
     def undo(self, project: Project, **how: Any) -> Report:
         """As `Recovery.undo`, of all parts of the last rollback."""
-        groups = self._groups(project)
-        group = groups.last()
-        last = next(reversed(self.recovery.books.of(project).rollbacks.done()), None)
-        if group is None or (last is not None and last.time > group.time):
+        book = self.recovery.books.of(project)
+        if book.groups.last() is None and not book.group_journal.exists:
             return self.recovery.undo(project, **how)
-        report: Report | None = None
-        for root, rollback in reversed(group.members):
-            part_of = project_at(root)
-            newest = next(reversed(self.recovery.books.of(part_of).rollbacks.done()), None)
+        refuse_missing(project)
+        with ExitStack() as stack:
+            self._hold(stack, [project], how)
+            resumed = self.recover(project)
+            if resumed is not None and resumed.action == UNDO:
+                return resumed
+            group = book.groups.last()
+            last = next(reversed(book.rollbacks.done()), None)
+            if group is None or (last is not None and last.time > group.time):
+                report = self.recovery.undo(project, **how)
+            else:
+                report = self._undo_group(stack, project, group, how)
+        notes = (*(resumed.notes if resumed else ()), *report.notes)
+        return replace(report, notes=tuple(dict.fromkeys(notes)))
+
+    def _undo_group(
+        self, stack: ExitStack, project: Project, group: Group, how: Mapping[str, Any]
+    ) -> Report:
+        book = self.recovery.books.of(project)
+        members = []
+        lost = []
+        for root, rollback, made in group.members:
+            part = _part_at(project, root)
+            newest = next(reversed(self.recovery.books.of(part).rollbacks.done()), None)
             if newest is None or newest.id != rollback:
                 continue  # it was rolled back or undone by itself since
-            part = self.recovery.undo(part_of, **how)
-            prefix = os.path.relpath(root, project.root).replace(os.sep, "/")
-            start = report or Report(True, UNDO, project)
-            report = part if prefix == "." and report is None else _joined(start, prefix, part)
-        groups.undone(group.id)
-        if report is None:
+            prefix = _prefix(project, root)
+            if prefix and not worktree.is_directory(project.root, prefix):
+                why = "its directory is gone, so nothing was taken back there"
+                lost.append(Gap(prefix, GapReason.NESTED_REPOSITORY, why))
+            else:
+                members.append((prefix, part, made))
+        self._hold(stack, [part for _, part, _ in members], how)
+        prepared = [
+            _Prepared(prefix, stack.enter_context(self.recovery.ready_to_undo(part, **how)), made)
+            for prefix, part, made in members
+        ]
+        if not prepared:
+            book.groups.undone(group.id)
             return self.recovery.undo(project, **how)
-        return replace(report, project=project)
+        report = self._carry_out(project, prepared[::-1], UNDO)
+        book.groups.undone(group.id)
+        self._unmake(project, (d for one in prepared for d in one.made))
+        target = next((one.ready.target for one in prepared if not one.prefix), None)
+        return replace(
+            report,
+            ok=report.ok and not lost,
+            target=target or prepared[0].ready.target,
+            unrestorable=(*report.unrestorable, *lost),
+        )
+
+    # ------------------------------------------------------------------ what broke off
+
+    def recover(self, project: Project) -> Report | None:
+        """As `Recovery.recover`, of all parts of a rollback; where one can only be taken back, all
+        are. `None` if no rollback of several parts was interrupted here.
+        """
+        book = self.recovery.books.of(project)
+        if not book.group_journal.exists:
+            return None
+        with self._store.lock(project):
+            try:
+                parts = book.group_journal.read()
+            except DamagedJournal as error:
+                spare = book.group_journal.set_aside()
+                note = f"{error}; it is kept as {spare}, and only {project.root} itself is taken up"
+                return Report(False, RECOVER, project, notes=(note,))
+            return self._take_up(project, parts)
+
+    def _take_up(self, project: Project, parts: Sequence[Part]) -> Report:
+        report = Report(True, RECOVER, project)
+        finished: list[Part] = []
+        taken_back = False
+        for part in parts:
+            one, prefix = _part_at(project, part.root), _prefix(project, part.root)
+            if prefix and not worktree.is_directory(project.root, prefix):
+                why = "its directory is gone, so its part was not taken up"
+                gap = Gap(prefix, GapReason.NESTED_REPOSITORY, why)
+                report = replace(report, ok=False, unrestorable=(*report.unrestorable, gap))
+                continue
+            came = self.recovery.take_up(one, part.task)
+            taken_back = taken_back or (came is not None and came.action == UNDO)
+            if came is None or came.action != UNDO:
+                finished.append(part)
+            report = _joined(report, prefix, came) if came is not None else report
+        if taken_back:
+            for part in reversed(finished):
+                self.recovery.take_back(_part_at(project, part.root), part.task)
+            report = replace(report, action=UNDO)
+            self._unmake(project, (d for part in parts for d in part.made))
+        elif all(part.task.action == UNDO for part in parts):
+            self._forget_group(project, parts)
+        else:
+            self._remember(project, parts)
+        self.recovery.books.of(project).group_journal.remove()
+        end = "taken back" if taken_back else "finished"
+        note = f"the rollback that was interrupted has been {end} in all its parts"
+        return replace(report, notes=(note, *report.notes))
+
+    def _forget_group(self, project: Project, parts: Iterable[Part]) -> None:
+        """An undo of a group has been finished."""
+        groups = self.recovery.books.of(project).groups
+        group = groups.last()
+        undone = {part.task.undoes for part in parts}
+        if group is not None and undone.intersection(rollback for _, rollback, _ in group.members):
+            groups.undone(group.id)
+            self._unmake(project, (d for part in parts for d in part.made))
 
     # ------------------------------------------------------------------ what a request reaches
 
-    def _inner(
+    def _reach(
         self, project: Project, checkpoint: Checkpoint, paths: Sequence[str], base: str
-    ) -> list[_Inner]:
+    ) -> _Reach:
         """The linked repositories that a selection reaches, from the outside in."""
-        found = []
+        found = _Reach()
         for path, inner_id in links_of(self._store, project, checkpoint).items():
-            inner = project_at(os.path.join(project.root, path))
-            if not os.path.isdir(inner.root):
-                continue
-            held = self._store.get(inner, inner_id)
+            inner = linked_project(project, path)
+            held = linked_checkpoint(self._store, self.recovery.books, inner, inner_id)
             reached = self._reached(project, path, inner, held, paths, base)
             if reached is None:
                 continue
-            deeper = self._inner(inner, held, reached, inner.root)
-            own = _outer_paths(inner, reached, deeper, inner.root)
+            why = _why_lost(project, path)
+            if held is None:
+                why = "its own checkpoint is in the store no more"
+            if held is None or why:
+                found.lost.append(Gap(path, GapReason.NESTED_REPOSITORY, why))
+                continue
+            deeper = self._reach(inner, held, reached, inner.root)
+            own = _outer_paths(inner, reached, deeper.roots, inner.root)
             if own or not reached:
-                found.append(_Inner(path, inner, held, own))
-            found += [replace(one, prefix=f"{path}/{one.prefix}") for one in deeper]
+                gone = not worktree.is_directory(project.root, path)
+                found.inner.append(_Inner(path, inner, held, own, gone))
+            found.inner += [replace(one, prefix=f"{path}/{one.prefix}") for one in deeper.inner]
+            found.lost += [replace(gap, path=f"{path}/{gap.path}") for gap in deeper.lost]
         return found
 
     def _reached(
@@ -157,7 +419,7 @@ class LinkedRecovery:
         project: Project,
         prefix: str,
         inner: Project,
-        held: Checkpoint,
+        held: Checkpoint | None,
         paths: Sequence[str],
         base: str,
     ) -> tuple[str, ...] | None:
@@ -173,7 +435,8 @@ class LinkedRecovery:
                 literally = _LITERAL if text.startswith(_LITERAL) else ""
                 found.append(literally + name[len(prefix) + 1 :])
             elif name is None:
-                there = [f"{prefix}/{path}" for path in self._all_entries(inner, held)]
+                entries = self._all_entries(inner, held) if held else ()
+                there = [f"{prefix}/{path}" for path in entries]
                 picked = self._store.match(there, [text])
                 found += [f"{_LITERAL}{path[len(prefix) + 1 :]}" for path in sorted(picked)]
         return tuple(found) if found else None
@@ -185,27 +448,28 @@ class LinkedRecovery:
             if path not in links:
                 yield path
                 continue
-            inner = project_at(os.path.join(project.root, path))
-            held = self._store.get(inner, links[path])
-            yield from (f"{path}/{below}" for below in self._all_entries(inner, held))
+            inner = linked_project(project, path)
+            held = linked_checkpoint(self._store, self.recovery.books, inner, links[path])
+            if held is not None:
+                yield from (f"{path}/{below}" for below in self._all_entries(inner, held))
 
     def _outer(
         self,
         project: Project,
         checkpoint: Checkpoint,
         paths: Sequence[str],
-        inner: Sequence[_Inner],
+        reach: _Reach,
         base: str,
     ) -> tuple[str, ...]:
         """The part of a selection for the outer project: a pattern may match in others alone."""
-        outer = _outer_paths(project, paths, inner, base)
-        if not inner or not outer:
+        outer = _outer_paths(project, paths, reach.roots, base)
+        if not reach or not outer:
             return outer
         held = self._store.entries(project, checkpoint.tree)
         there = [
             p
             for p in held.keys() | set(files_below(project.root, "."))
-            if not _inside(p, _roots(inner))
+            if not _inside(p, reach.roots)
         ]
         return tuple(
             text
@@ -214,56 +478,44 @@ class LinkedRecovery:
         )
 
     def _inner_plan(self, one: _Inner, how: Mapping[str, Any]) -> Plan:
+        looking = {k: v for k, v in how.items() if k in ("keep_edits", "session")}
         return self.recovery.plan(
-            one.project, one.checkpoint, paths=one.paths, **{**how, "base_dir": one.project.root}
+            one.project,
+            one.checkpoint,
+            paths=one.paths,
+            base_dir=one.project.root,
+            gone=one.gone,
+            **looking,
         )
 
-    # ------------------------------------------------------------------ one undo for all parts
 
-    def _marks(self, project: Project, inner: Sequence[_Inner]) -> dict[str, str]:
-        """The last rollback of each part."""
-        found = {}
-        for part in (project, *(one.project for one in inner)):
-            done = self.recovery.books.of(part).rollbacks.done()
-            found[part.root] = next((task.id for task in reversed(done)), "")
-        return found
-
-    def _group(self, project: Project, inner: Sequence[_Inner], before: Mapping[str, str]) -> None:
-        after = self._marks(project, inner)
-        members = [(root, last) for root, last in after.items() if last and last != before[root]]
-        if members:
-            self._groups(project).add(members)
+# --------------------------------------------------------------------------- places
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    id: str
-    time: float
-    members: tuple[tuple[str, str], ...]
+def _why_lost(project: Project, path: str) -> str:
+    """Why a linked repository can't be had back into its place; empty if it can."""
+    if worktree.is_directory(project.root, path):
+        return ""
+    if worktree.exists(project.root, path):
+        return "something else is in its place now: move that away, and roll back again"
+    for up in above(path):
+        if worktree.exists(project.root, up) and not worktree.is_directory(project.root, up):
+            return f"{up}, where it was, is no directory now: move that away, and roll back again"
+    return ""
 
 
-class _Groups:
-    """Which rollbacks of which projects were one to the person, in a file of the outer project."""
+def _without_git(prefix: str) -> str:
+    return f"{prefix} was gone: its files are back, its .git is in no checkpoint"
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
 
-    def add(self, members: Sequence[tuple[str, str]]) -> None:
-        now = time.time()
-        append_line(self._file, {"id": f"{now}", "time": now, "members": list(members)})
+def _part_at(project: Project, root: str) -> Project:
+    prefix = _prefix(project, root)
+    return linked_project(project, prefix) if prefix else project
 
-    def undone(self, group_id: str) -> None:
-        append_line(self._file, {"undone": group_id})
 
-    def last(self) -> _Group | None:
-        found: dict[str, _Group] = {}
-        for record in read_lines(self._file):
-            if "undone" in record:
-                found.pop(record["undone"], None)
-            else:
-                members = tuple((root, rollback) for root, rollback in record["members"])
-                found[record["id"]] = _Group(record["id"], record["time"], members)
-        return next(reversed(found.values()), None)
+def _prefix(project: Project, root: str) -> str:
+    """Where a part is, seen from the outer project; empty for that itself."""
+    return "" if root == project.root else os.path.relpath(root, project.root).replace(os.sep, "/")
 
 
 # --------------------------------------------------------------------------- joining
@@ -273,10 +525,9 @@ _LITERAL = ":(literal)"
 
 
 def _outer_paths(
-    project: Project, paths: Sequence[str], inner: Sequence[_Inner], base: str
+    project: Project, paths: Sequence[str], prefixes: Sequence[str], base: str
 ) -> tuple[str, ...]:
     """The part of a selection that is not wholly in linked repositories."""
-    prefixes = _roots(inner)
     return tuple(text for text in paths if not _inside(_name(project, text, base), prefixes))
 
 
@@ -295,17 +546,13 @@ def _name(project: Project, text: str, base: str) -> str | None:
     return path
 
 
-def _roots(inner: Sequence[_Inner]) -> list[str]:
-    return [one.prefix for one in inner]
-
-
 def _inside(name: str | None, prefixes: Sequence[str]) -> bool:
     return name is not None and any(name == p or name.startswith(f"{p}/") for p in prefixes)
 
 
 def _joined(report: Report, prefix: str, part: Report) -> Report:
     def named(path: str) -> str:
-        return f"{prefix}/{path}"
+        return f"{prefix}/{path}" if prefix else path
 
     return replace(
         report,
@@ -343,18 +590,3 @@ def _joined_plan(plan: Plan, one: _Inner, part: Plan) -> Plan:
 
 def _prefixed(steps: Sequence[Step], named: Callable[[str], str]) -> Iterator[Step]:
     return (replace(step, path=named(step.path)) for step in steps)
-
-
-def _outer_plan(plan: Plan, inner: Sequence[_Inner]) -> Plan:
-    """The part of a plan that is about the outer project itself."""
-    prefixes = _roots(inner)
-    return replace(plan, steps=tuple(s for s in plan.steps if not _inside(s.path, prefixes)))
-
-
-def _part_plan(plan: Plan, one: _Inner, inner: Sequence[_Inner]) -> Plan:
-    """The part of a plan that is about one linked repository, without those in it."""
-    start = f"{one.prefix}/"
-    deeper = [other.prefix for other in inner if other.prefix.startswith(start)]
-    steps = (s for s in plan.steps if s.path.startswith(start) and not _inside(s.path, deeper))
-    cut = tuple(replace(s, path=s.path[len(start) :]) for s in steps)
-    return replace(plan, project=one.project, checkpoint=one.checkpoint, steps=cut)

@@ -34,12 +34,38 @@ from hermes_checkpoints.records import Checkpoint, Gap, Plan, Project, Report
 from hermes_checkpoints.reports import blank_plan, report_of, unsaved_of
 from hermes_checkpoints.restore import moved_since
 from hermes_checkpoints.stores.base import Observation, Store
-from hermes_checkpoints.survey import Recorded, Request, Survey, Surveyor
+from hermes_checkpoints.survey import Request, Surveyor
 from hermes_checkpoints.tasks import ROLLBACK, as_done, entries_of, task_of
 
-__all__ = ["RECOVER", "ROLLBACK", "Recovery", "refuse_moved"]
+__all__ = [
+    "NESTED_HINT",
+    "RECOVER",
+    "ROLLBACK",
+    "Ready",
+    "Recovery",
+    "refuse_missing",
+    "refuse_moved",
+]
 
 RECOVER = "recover"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A restore or an undo that nothing stands in the way of: planned, saved, pinned, locked.
+
+    Without a `task` there is nothing to do; `taken_back` is a rollback that broke off and whose
+    undoing was all there was to undo.
+    """
+
+    project: Project
+    plan: Plan
+    task: Task | None = None
+    safety: Checkpoint | None = None
+    unsaved: tuple[Gap, ...] = ()
+    notes: tuple[str, ...] = ()
+    target: Checkpoint | None = None
+    taken_back: Report | None = None
 
 
 @dataclass(slots=True)
@@ -70,13 +96,16 @@ class Recovery:
         base_dir: str = "",
         keep_edits: bool = True,
         session: str = "",
+        gone: bool = False,
     ) -> Plan:
         """What `restore` would do with the same arguments; changes nothing.
 
-        A plan that would be refused has a `refusal`. Raises `CheckpointNotFound`, `SelectionError`,
+        A plan that would be refused has a `refusal`. With `gone`, also for a directory that is not
+        there. Raises `CheckpointNotFound`, `SelectionError`,
         `RestoreRefused` if there is no project, `StoreError`.
         """
-        _refuse_missing(project)
+        if not gone:
+            refuse_missing(project)
         request = Request(checkpoint, tuple(paths), base_dir, keep_edits, session)
         with self.store.lock(project):
             recorded = self._surveyor.recorded(project, request)
@@ -114,46 +143,79 @@ class Recovery:
         `SelectionError`, `RestoreRefused` (`Busy`, `ProjectMoved`) and `RestoreFailed`; what goes
         wrong later is in the report.
         """
-        _refuse_missing(project)
         request = Request(checkpoint, tuple(paths), base_dir, keep_edits, session)
+        with self.ready(
+            project, request, turn=turn, busy_ok=busy_ok, own_calls=own_calls, agreed=plan
+        ) as ready:
+            return self.carry_out(ready)
+
+    @contextmanager
+    def ready(
+        self,
+        project: Project,
+        request: Request,
+        *,
+        turn: str = "",
+        busy_ok: bool = False,
+        own_calls: frozenset[str] = frozenset(),
+        agreed: Plan | None = None,
+    ) -> Iterator[Ready]:
+        """All of a restore before its first write; until the end of it, nothing else gets between.
+
+        Raises as `restore` does.
+        """
+        refuse_missing(project)
         with self.store.lock(project):
-            self._refuse_busy(project, busy_ok, own_calls)
+            self.refuse_busy(project, busy_ok=busy_ok, own_calls=own_calls)
             resumed = self.recover(project)
             recorded = self._surveyor.recorded(project, request)
             if recorded.refusal:
-                raise RestoreRefused(recorded.refusal, hint=_NESTED_HINT)
+                raise RestoreRefused(recorded.refusal, hint=NESTED_HINT)
             identity = _new_id()
             with self._pinned(project, recorded.checkpoint.id, identity):
                 survey = self._surveyor.survey(project, recorded)
-                refuse_moved(project, plan, survey.plan)
-                report = self._carry_out(project, recorded, survey, identity, session, turn)
-        return replace(report, notes=(*(resumed.notes if resumed else ()), *report.notes))
+                plan = survey.plan
+                refuse_moved(project, agreed, plan)
+                notes = resumed.notes if resumed else ()
+                ready = Ready(project, plan, unsaved=unsaved_of(survey), notes=notes)
+                if not (plan.writes or plan.deletes or plan.empty_dirs):
+                    yield ready
+                    return
+                session = request.session
+                safety = self._save(project, survey.observation, recorded.checkpoint, session)
+                task = replace(
+                    task_of(project.root, survey),
+                    id=identity,
+                    target=recorded.checkpoint.id,
+                    safety=safety.id,
+                    session=session,
+                    turn=turn,
+                    time=self.clock(),
+                )
+                with self._pinned(project, safety.id, identity):
+                    yield replace(ready, task=task, safety=safety)
 
-    def _carry_out(
-        self,
-        project: Project,
-        recorded: Recorded,
-        survey: Survey,
-        identity: str,
-        session: str,
-        turn: str,
-    ) -> Report:
-        plan = survey.plan
-        if not (plan.writes or plan.deletes or plan.empty_dirs):
-            return report_of(plan, None, Done(), unsaved=unsaved_of(survey))
-        safety = self._save(project, survey.observation, recorded.checkpoint, session)
-        task = replace(
-            task_of(project.root, survey),
-            id=identity,
-            target=recorded.checkpoint.id,
-            safety=safety.id,
-            session=session,
-            turn=turn,
-            time=self.clock(),
+    def carry_out(self, ready: Ready) -> Report:
+        """The writing half of a restore or an undo. Raises `RestoreFailed`: nothing was changed."""
+        return ready.taken_back or self.reported(ready, self.do(ready))
+
+    def do(self, ready: Ready) -> Done:
+        """Write what is ready. Raises `RestoreFailed`."""
+        return self._do(ready.project, ready.task) if ready.task else Done()
+
+    def reported(self, ready: Ready, done: Done) -> Report:
+        """What came of it."""
+        undo = ready.task is not None and ready.task.action == UNDO
+        report = report_of(
+            ready.plan,
+            ready.safety,
+            done,
+            unsaved=ready.unsaved,
+            why_left=f"changed {'since the rollback' if undo else 'while the rollback ran'}",
         )
-        with self._pinned(project, safety.id, identity):
-            done = self._do(project, task)
-        return report_of(plan, safety, done, unsaved=unsaved_of(survey))
+        if undo:
+            report = replace(report, action=UNDO, target=ready.target)
+        return replace(report, notes=(*ready.notes, *report.notes))
 
     def _save(
         self, project: Project, observation: Observation, target: Checkpoint, session: str
@@ -186,13 +248,29 @@ class Recovery:
         Raises, with nothing changed, `RestoreRefused` where there is none, or the agent has worked
         since, and `RestoreFailed`.
         """
-        _refuse_missing(project)
+        with self.ready_to_undo(
+            project, session=session, busy_ok=busy_ok, own_calls=own_calls
+        ) as ready:
+            return self.carry_out(ready)
+
+    @contextmanager
+    def ready_to_undo(
+        self,
+        project: Project,
+        *,
+        session: str = "",
+        busy_ok: bool = False,
+        own_calls: frozenset[str] = frozenset(),
+    ) -> Iterator[Ready]:
+        """All of an undo before its first write, as `ready` is of a restore."""
+        refuse_missing(project)
         with self.store.lock(project):
-            self._refuse_busy(project, busy_ok, own_calls)
+            self.refuse_busy(project, busy_ok=busy_ok, own_calls=own_calls)
             resumed = self.recover(project)
-            if resumed and resumed.action == UNDO:
-                return resumed  # the rollback that broke off has just been taken back
             book = self.books.of(project)
+            if resumed and resumed.action == UNDO:  # what broke off has just been taken back
+                yield Ready(project, blank_plan(project, _NOTHING), taken_back=resumed)
+                return
             last = next(reversed(book.rollbacks.done()), None)
             if last is None:
                 raise RestoreRefused(
@@ -208,20 +286,14 @@ class Recovery:
                 time=self.clock(),
             )
             task, unsaved = self._save_for_undo(project, task, session)
-            done = self._do(project, task)
-        report = report_of(
-            blank_plan(project, task),
-            None,
-            done,
-            unsaved=unsaved,
-            why_left="changed since the rollback",
-        )
-        return replace(
-            report,
-            action=UNDO,
-            target=self._find(project, last.safety),
-            notes=(*(resumed.notes if resumed else ()), *report.notes),
-        )
+            yield Ready(
+                project,
+                blank_plan(project, task),
+                task,
+                unsaved=unsaved,
+                notes=resumed.notes if resumed else (),
+                target=self._find(project, last.safety),
+            )
 
     def _refuse_behind_agent(self, project: Project, book: Book, last: Task) -> None:
         """Undo ends at what the agent did after the rollback: that belongs to a new turn."""
@@ -281,7 +353,7 @@ class Recovery:
 
     def pending(self, project: Project) -> str:
         """A sentence about a rollback that was interrupted, or nothing. Looks at one file."""
-        if not self.books.of(project).journal.abandoned:
+        if not self.books.of(project).interrupted:
             return ""
         return (
             f"a rollback in {project.root} was interrupted: the next `/rollback` finishes it, or "
@@ -310,6 +382,26 @@ class Recovery:
             applier.sweep(project.root, task)
             return self._take_up(project, book, task)
 
+    def take_up(self, project: Project, task: Task) -> Report | None:
+        """As `recover`, of a task that may not have begun; `None` if it has ended already."""
+        book = self.books.of(project)
+        try:
+            begun = book.journal.read()
+        except DamagedJournal:
+            begun = None
+        resumed = self.recover(project)
+        if begun is not None and begun.id == task.id:
+            return resumed
+        recorded = {done.id for done in book.rollbacks.done()}
+        if task.undoes not in recorded if task.undoes else task.id in recorded:
+            self._let_go(project, task)
+            return None
+        return self._take_up(project, book, task)
+
+    def take_back(self, project: Project, task: Task) -> Done:
+        """Undo a task that has just been done, as one of several of which another failed."""
+        return self._do(project, replace(task.inverse(), action=RECOVER))
+
     def _take_up(self, project: Project, book: Book, task: Task) -> Report:
         what = "undo" if task.action == UNDO else f"rollback to {task.target[:7]}"
         attempts = [task]  # an undo, or a taking back that was interrupted itself
@@ -336,11 +428,14 @@ class Recovery:
         return Report(ok=False, action=RECOVER, project=project, notes=(note,))
 
     def _taken_up(self, project: Project, task: Task, done: Done, action: str, note: str) -> Report:
-        for checkpoint in (task.target, task.safety):
-            self.store.unpin(project, checkpoint, _pin(task.id))
+        self._let_go(project, task)
         target = self._find(project, task.target)
         report = report_of(blank_plan(project, task), self._find(project, task.safety), done)
         return replace(report, action=action, target=target, notes=(note, *report.notes))
+
+    def _let_go(self, project: Project, task: Task) -> None:
+        for checkpoint in (task.target, task.safety):
+            self.store.unpin(project, checkpoint, _pin(task.id))
 
     # ------------------------------------------------------------------ doing
 
@@ -426,11 +521,13 @@ class Recovery:
         except CheckpointNotFound:
             return None
 
-    def _refuse_busy(self, project: Project, busy_ok: bool, own: frozenset[str]) -> None:
+    def refuse_busy(
+        self, project: Project, *, busy_ok: bool = False, own_calls: frozenset[str] = frozenset()
+    ) -> None:
         """Under the lock: a call opens its lease before it waits for that, so none slips by."""
         if busy_ok:
             return
-        for lease in self.books.of(project).leases.running(but=own):
+        for lease in self.books.of(project).leases.running(but=own_calls):
             raise Busy(
                 f"{lease.tool or 'a tool'} (call {lease.call}) has been running in {project.root} "
                 f"for {lease.age:.0f} s, and may still write",
@@ -438,7 +535,9 @@ class Recovery:
             )
 
 
-_NESTED_HINT = (
+_NOTHING = Task(id="", action=UNDO, target="", safety="")
+
+NESTED_HINT = (
     "select paths that avoid it (`/rollback <N> <path>`), or roll back inside it: it may have "
     "checkpoints of its own"
 )
@@ -447,7 +546,8 @@ _NESTED_HINT = (
 # --------------------------------------------------------------------------- refusals
 
 
-def _refuse_missing(project: Project) -> None:
+def refuse_missing(project: Project) -> None:
+    """Raise `RestoreRefused` if a project has no directory."""
     if not os.path.isdir(project.root):
         raise RestoreRefused(
             f"{project.root} is no directory any more, so nothing can be restored there",

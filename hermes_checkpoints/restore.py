@@ -53,13 +53,17 @@ class Scope:
     """Which paths a restore is about.
 
     `chosen` are selected paths (`None`: all); those in `forced` were named one by one and are
-    restored whoever changed them last.
+    restored whoever changed them last. `apart` are directories that were projects of their own
+    then: what is there and below is theirs, whatever it is today.
     """
 
     chosen: frozenset[str] | None = None
     forced: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
 
     def __contains__(self, path: str) -> bool:
+        if self.apart and any(p in self.apart for p in (path, *above(path))):
+            return False
         return self.chosen is None or path in self.chosen
 
 

@@ -41,13 +41,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What store and ledger say, without a look at the project."""
+    """What store and ledger say, without a look at the project.
+
+    `nested` repositories the checkpoint lacks; `linked` ones are projects of their own.
+    """
 
     request: Request
     checkpoint: Checkpoint
     checkpoints: tuple[Checkpoint, ...]
     then: Side
     nested: tuple[str, ...]
+    linked: frozenset[str]
     selection: Selection
     history: History | None
     notes: tuple[str, ...] = ()
@@ -101,6 +105,7 @@ class Surveyor:
             checkpoints=checkpoints,
             then=then,
             nested=nested,
+            linked=frozenset(held),
             selection=selection,
             history=history,
             notes=tuple(notes),
@@ -199,6 +204,8 @@ class Surveyor:
         self, project: Project, recorded: Recorded
     ) -> tuple[Observation, Mapping[str, FileState]]:
         """The state now, with the states of all paths that matter although a rule bars them."""
+        if not os.path.isdir(project.root):
+            return Observation(tree="", whole=project.whole), {}
         rules = self._config.capture_rules
         history = recorded.history
         names = {*recorded.checkpoint.named, *(history.paths if history else ())}
@@ -226,14 +233,14 @@ class Surveyor:
             names |= unseen  # rules have changed: what the checkpoint holds is barred today
 
     def _scope(self, recorded: Recorded, now: Side) -> Scope:
-        selection, then = recorded.selection, recorded.then
+        selection, then, apart = recorded.selection, recorded.then, recorded.linked
         if not selection:
-            return Scope()
+            return Scope(apart=apart)
         gaps = (*(then.gaps or ()), *(now.gaps or ()))
         candidates = {*then.files, *now.files, *(g.path for g in gaps)}
         candidates.update(recorded.checkpoint.empty_dirs)
         chosen, forced = selection.pick(candidates, self._store.match)
-        return Scope(chosen.union(selection.names), forced)
+        return Scope(chosen.union(selection.names), forced, apart)
 
     def _ignored_then(
         self,
@@ -294,7 +301,10 @@ class Surveyor:
 
     def _is_another_directory(self, project: Project) -> bool:
         """Going by the inode alone: devices may be numbered anew at any start."""
-        inode = os.stat(project.root).st_ino
+        try:
+            inode = os.stat(project.root).st_ino
+        except OSError:
+            return True
         records = (r for r in self._store.projects() if r.project.id == project.id)
         return any(record.inode and record.inode != inode for record in records)
 
