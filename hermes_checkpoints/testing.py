@@ -365,6 +365,29 @@ class StoreContract:
         scene.remove(".gitignore")
         assert sorted(scene.holds(scene.taken())) == ["a.tmp", "b"]
 
+    def test_ignore_files_that_ignore_themselves(self, tmp_path: Path) -> None:
+        """Every ignore file of a directory that is let in is held, whenever it came."""
+        scene = self.scene(tmp_path)
+        scene.put("a", "1")
+        scene.put("out/.gitignore", "*\n")
+        scene.put("out/o", "o")
+        assert sorted(scene.holds(scene.taken())) == ["a", "out/.gitignore"]
+        assert scene.capture() is None
+        scene.put("deep/er/.gitignore", "*\n")
+        scene.put("deep/er/o", "o")
+        held = ["a", "deep/er/.gitignore", "out/.gitignore"]
+        assert sorted(scene.holds(scene.taken())) == held
+        scene.put(".gitignore", ".gitignore\ndeep/\n")
+        assert sorted(scene.holds(scene.taken())) == [".gitignore", "a", "out/.gitignore"]
+        assert scene.capture() is None
+        scene.put("out/.gitignore", "*.o\n.gitignore\n")
+        made = scene.taken()
+        assert scene.holds(made)["out/.gitignore"] == b"*.o\n.gitignore\n"
+        assert "out/o" in scene.holds(made)
+        scene.remove(".gitignore")
+        scene.remove("out/.gitignore")
+        assert sorted(scene.holds(scene.taken())) == ["a", "deep/er/.gitignore", "out/o"]
+
     def test_default_excludes(self, tmp_path: Path) -> None:
         """Dependencies and caches stay out; directories that could be source do not."""
         scene = self.scene(tmp_path)

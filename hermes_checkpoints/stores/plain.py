@@ -545,7 +545,8 @@ class _Look:
             rules = rules.below(directory, self._ignore_file(directory))
             for name, is_directory in self._listing(directory):
                 path = f"{directory}/{name}" if directory else name
-                if rules.ignores(path, is_directory=is_directory):
+                hidden = rules.ignores(path, is_directory=is_directory)
+                if hidden and (is_directory or not reading.is_ignore_file(path)):
                     continue
                 if not is_directory:
                     self._record(path, self.states, named=False)

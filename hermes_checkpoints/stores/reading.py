@@ -20,6 +20,7 @@ __all__ = [
     "Contents",
     "below",
     "has_git",
+    "is_ignore_file",
     "odd_mode",
     "read",
     "repository_above",
@@ -42,6 +43,11 @@ def odd_mode(st_mode: int) -> int | None:
     """The permission bits of an `lstat` mode if they are worth remembering."""
     bits = stat.S_IMODE(st_mode)
     return None if stat.S_ISLNK(st_mode) or bits in _USUAL_MODES else bits
+
+
+def is_ignore_file(path: str) -> bool:
+    """Whether a path is that of a `.gitignore`, which every capture holds, be it ignored itself."""
+    return path.rpartition("/")[2] == ".gitignore"
 
 
 def has_git(directory: str | bytes) -> bool:

@@ -108,7 +108,7 @@ class Index:
         signature, version, self.count = struct.unpack_from(">4sII", data) if data else (b"", 0, 0)
         if data and (signature != b"DIRC" or version not in (2, 3)):
             raise ValueError(f"an index of version {version} is not understood")
-        self._data = data
+        self.data = data
 
     @classmethod
     def load(cls, path: str) -> Index:
@@ -120,7 +120,7 @@ class Index:
             return cls(b"")
 
     def __iter__(self) -> Iterator[IndexEntry]:
-        data = self._data
+        data = self.data
         for at, flags in self._offsets():
             fields = _entry_stat(data, at)
             state = FileState(fields[6], fields[10].hex())
@@ -131,7 +131,7 @@ class Index:
 
         50,000 entries take about 15 ms: nothing is made for an entry that is older.
         """
-        data, at, found = self._data, 12, []
+        data, at, found = self.data, 12, []
         for _ in range(self.count):
             changed, flags = _ctime_and_flags(data, at)
             if changed >= seconds and not flags & _ASSUME_VALID:
@@ -147,16 +147,16 @@ class Index:
         name = os.fsencode(path)
         flags = struct.pack(">H", min(len(name), 0xFFF))
         needle, at = name + b"\0", -1
-        while (at := self._data.find(needle, at + 1)) >= 0:
+        while (at := self.data.find(needle, at + 1)) >= 0:
             start = at - _FIXED
-            if start >= 12 and self._data[at - 2 : at] == flags:
-                fields = _entry_stat(self._data, start)
+            if start >= 12 and self.data[at - 2 : at] == flags:
+                fields = _entry_stat(self.data, start)
                 if fields[6] in _MODES:  # else four bytes of a hash looked like a short name
                     return FileState(fields[6], fields[10].hex())
         return None
 
     def _offsets(self) -> Iterator[tuple[int, int]]:
-        data, at = self._data, 12
+        data, at = self.data, 12
         for _ in range(self.count):
             (flags,) = struct.unpack_from(">H", data, at + 60)
             yield at, flags
@@ -166,13 +166,13 @@ class Index:
         start = at + _FIXED + (2 if flags & _EXTENDED else 0)
         length = flags & 0xFFF
         if length == 0xFFF:  # the field is full: the name ends at its NUL
-            length = self._data.index(b"\0", start) - start
-        return self._data[start : start + length]
+            length = self.data.index(b"\0", start) - start
+        return self.data[start : start + length]
 
     def _after(self, at: int, flags: int) -> int:
         """Where the next entry begins: names are padded with 1 to 8 NULs to a multiple of 8."""
         start = at + _FIXED + (2 if flags & _EXTENDED else 0)
         length = flags & 0xFFF
         if length == 0xFFF:
-            length = self._data.index(b"\0", start) - start
+            length = self.data.index(b"\0", start) - start
         return at + ((start - at + length + 8) & ~7)

@@ -23,7 +23,7 @@ from hermes_checkpoints.excludes import CaptureRules, is_secret_name
 from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project, content_id
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.bulk import MANY
-from hermes_checkpoints.stores.git.index import Index, mark
+from hermes_checkpoints.stores.git.index import Index, mark, write
 from hermes_checkpoints.stores.git.judge import Judge, Work, unlistable
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE
@@ -32,6 +32,7 @@ from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.staging import Staging
 from hermes_checkpoints.stores.git.trees import Trees
+from hermes_checkpoints.stores.git.untracked import directories_with_rules
 from hermes_checkpoints.stores.reading import Contents, has_git, odd_mode, read
 
 __all__ = ["Live", "Scanner"]
@@ -63,7 +64,7 @@ class _State:
     in nanoseconds: git (2.39, Debian) compares whole seconds, so another change in the same one
     would not show if it kept size and mtime. An empty list: too young even for that. `None`: git
     itself was told to look again. `patches` counts the
-    looks since git last wrote the tree.
+    looks since git last wrote the tree. `ruled` are the directories that have an ignore file.
     """
 
     tree: str = ""
@@ -74,6 +75,7 @@ class _State:
     special: list[str] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)
     young: dict[str, list[int] | None] = field(default_factory=dict)
+    ruled: list[str] = field(default_factory=list)
     patches: int = 0
 
     @classmethod
@@ -173,7 +175,10 @@ class _Look:
         settled = before is not None and state.index == before and state.rules == self._rules_mark()
         if self._drop_ended_repositories():
             settled = False
+        if before is None:
+            write(self._place.index, (), (), 0)  # without one, git keeps no untracked cache (2.39)
         rows, words = self._status()
+        rows += self._hidden_rules(rows, settled=settled)
         first = self._first = self._is_first(rows)
         if first:
             young = self._began - _YOUNG
@@ -212,7 +217,7 @@ class _Look:
             for path in work.remove - work.add.keys():
                 state.modes.pop(path, None)
                 state.young.pop(path, None)
-        if few and state.patches < _PATCHES:
+        if few and len(work.add) <= MANY and state.patches < _PATCHES:
             state.tree = self._patched()
             # After many, git's next writing finds the trees there, and the index remembers them.
             state.patches = _PATCHES if len(work.add) > MANY else state.patches + 1
@@ -256,6 +261,23 @@ class _Look:
             elif kind == b"u ":
                 rows.append((os.fsdecode(line.split(b" ", 10)[10]), True))
         return rows, result.err
+
+    def _hidden_rules(
+        self, rows: list[tuple[str, bool]], *, settled: bool
+    ) -> list[tuple[str, bool]]:
+        """Ignore files that ignore themselves: what they hide can't be judged without them.
+
+        A new one shows in its directory, for which git rewrites the index; no other is looked at.
+        """
+        if mark(self._place.index) == self._state.index:
+            return []
+        index = Index.load(self._place.index)
+        ruled = directories_with_rules(index.data)
+        known = set(self._state.ruled) if settled else set()
+        self._state.ruled = ruled
+        paths = [f"{d}/.gitignore" if d else ".gitignore" for d in ruled if d not in known]
+        told = {path for path, _ in rows}
+        return [(p, False) for p in paths if p not in told and index.find(p) is None]
 
     def _remove_stale_lock(self) -> None:
         """A lock of git's on this index is a dead process's: every writer holds ours."""

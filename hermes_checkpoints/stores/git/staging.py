@@ -17,6 +17,7 @@ from hermes_checkpoints.stores.git.bulk import record, root_tree
 from hermes_checkpoints.stores.git.judge import Judge, Work
 from hermes_checkpoints.stores.git.pack import PackWriter
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
+from hermes_checkpoints.stores.reading import is_ignore_file
 
 __all__ = ["Staging"]
 
@@ -44,13 +45,29 @@ class Staging:
             valid = ["update-index", "-z", "--assume-unchanged", "--stdin"]
             self._plumbing.run(valid, self._place, given=_lines(sorted(work.nested)))
         self._add(sorted(work.add), work)
-        if any(path.rpartition("/")[2] == ".gitignore" for path in (*work.add, *work.remove)):
+        if any(map(is_ignore_file, (*work.add, *work.remove))):
             self._drop_ignored(work)
 
     def ignored(self) -> list[str]:
-        """What the index has although a rule leaves it out."""
+        """What the index has although a rule leaves it out.
+
+        An ignore file in a directory that is let in stays: it says what else is hidden there.
+        """
         out = self._plumbing.run(_IGNORED, self._place).out
-        return [os.fsdecode(name) for name in out.split(b"\0") if name]
+        names = [os.fsdecode(name) for name in out.split(b"\0") if name]
+        rules = {name: name.rpartition("/")[0] for name in names if is_ignore_file(name)}
+        barred = self._ignored_directories({d for d in rules.values() if d})
+        return [name for name in names if name not in rules or rules[name] in barred]
+
+    def _ignored_directories(self, directories: set[str]) -> set[str]:
+        """Those of some directories that a rule leaves out."""
+        if not directories:
+            return set()
+        # It knows no literal pathspecs (2.39); after "./" nothing is magic.
+        given = b"".join(b"./%s\0" % os.fsencode(directory) for directory in directories)
+        check = ["check-ignore", "-z", "--stdin", "--no-index"]
+        out = self._plumbing.run(check, self._place, given=given, ok=(0, 1), pathspecs=True).out
+        return {os.fsdecode(name)[2:] for name in out.split(b"\0") if name}
 
     def write_tree(self) -> str:
         """The index as a tree, which the index then remembers."""
