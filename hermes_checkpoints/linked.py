@@ -505,7 +505,7 @@ def _why_lost(project: Project, path: str) -> str:
 
 
 def _without_git(prefix: str) -> str:
-    return f"{prefix} was gone: its files are back, its .git is in no checkpoint"
+    return f"the repository {prefix} was gone: its files are back, its .git is in no checkpoint"
 
 
 def _part_at(project: Project, root: str) -> Project:
