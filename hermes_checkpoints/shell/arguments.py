@@ -78,6 +78,21 @@ def resolve(argument: str, place: str | None) -> tuple[str | None, bool]:
     return posixpath.normpath(f"{place}/{argument}"), certain
 
 
+def route(argument: str, place: str | None) -> str:
+    """The absolute path an argument names, as its words walk to it; empty if that is not known."""
+    text = argument.translate(_TO_PATTERN)
+    if text == ".":
+        return place or ""
+    if UNKNOWN in argument or place is None or _DRIVE.match(place) or _DRIVE.match(text):
+        return ""
+    return text if text.startswith("/") else f"{place.rstrip('/')}/{text}"
+
+
+def strays(path: str) -> bool:
+    """Whether a path may lead elsewhere than to what is left of it when `..` is taken as text."""
+    return path.endswith(("/", "/.")) or ".." in path.split("/")
+
+
 @dataclass(slots=True)
 class Parsed:
     """A command line taken apart: options by name with their values, and operands.

@@ -44,18 +44,28 @@ class Call:
     ) -> Parsed:
         return parse(self.args, takes, knows, style=style)
 
-    def effect(self, kind: Kind, target: str, *, certain: bool = True) -> None:
-        """It does `kind` to the path `target`."""
+    def effect(
+        self, kind: Kind, target: str, *, certain: bool = True, sources: Collection[str] = ()
+    ) -> None:
+        """It does `kind` to the path `target`; `sources` go into it, if it is a directory."""
         if kind in (Kind.WRITE, Kind.APPEND, Kind.CREATE) and (target == "-" or is_sink(target)):
             return
         if is_url(target):
             return
-        self.walk.effect(kind, target, (self.name, shown(target)), certain=certain)
+        evidence = (self.name, shown(target))
+        self.walk.effect(kind, target, evidence, certain=certain, sources=sources)
 
-    def effects(self, kind: Kind, targets: Collection[str], *, certain: bool = True) -> None:
+    def effects(
+        self,
+        kind: Kind,
+        targets: Collection[str],
+        *,
+        certain: bool = True,
+        sources: Collection[str] = (),
+    ) -> None:
         """It does `kind` to each of `targets`; to something unknown, if there is none."""
         for target in targets or (UNKNOWN,):
-            self.effect(kind, target, certain=certain)
+            self.effect(kind, target, certain=certain, sources=sources)
 
     def here(self, kind: Kind, why: str = "") -> None:
         """It does `kind` to something in the working directory."""

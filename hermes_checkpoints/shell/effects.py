@@ -29,12 +29,18 @@ class Effect:
     or a pattern (`tmp.$$` is `tmp.*`).
     A certain path may be a directory: then the effect is on what is in it.
     `evidence` holds the words that say so, the program first.
+    `route` is the path as the words walk to it, with its `..` and a `/` at its end, where `path`
+    has lost something of that: through a symbolic link it leads elsewhere.
+    `sources` are, as such routes, what is copied, moved or linked there: into `path`, if that is a
+    directory.
     """
 
     kind: Kind
     path: str | None
     certain: bool
     evidence: tuple[str, ...]
+    route: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

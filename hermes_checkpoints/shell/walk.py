@@ -7,14 +7,26 @@ functions and aliases set in the same text, branches, loops, pipes, and text tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import TypeVar
 
 from . import builtin
 from .apply import apply, looks_like_path
-from .arguments import GUESS, QUERY, SET, STAR, UNKNOWN, is_literal, resolve, shown, source
+from .arguments import (
+    GUESS,
+    QUERY,
+    SET,
+    STAR,
+    UNKNOWN,
+    is_literal,
+    resolve,
+    route,
+    shown,
+    source,
+    strays,
+)
 from .call import Call, is_sink
 from .effects import Effect, Kind
 from .programs import handler
@@ -73,7 +85,7 @@ class Walk:
         self.budget = Budget()
         self.state = State((place,), home)
         self.expander = Expander(self.budget, self.output_of)
-        self.found: dict[tuple[Kind, str | None, bool], Effect] = {}
+        self.found: dict[tuple[object, ...], Effect] = {}
         self.programs: dict[str, None] = {}
         self.trouble = ""
         self.stdin: str | None = None
@@ -84,7 +96,13 @@ class Walk:
     # -- reporting
 
     def effect(
-        self, kind: Kind, target: str, evidence: tuple[str, ...], *, certain: bool = True
+        self,
+        kind: Kind,
+        target: str,
+        evidence: tuple[str, ...],
+        *,
+        certain: bool = True,
+        sources: Collection[str] = (),
     ) -> None:
         if self.roots and target.startswith(UNKNOWN):
             roots, self.roots = self.roots, ()
@@ -95,14 +113,18 @@ class Walk:
         for place in self.state.places:
             path, sure = resolve(target, place)
             sure = sure and certain and len(self.state.places) == 1
+            way = route(target, place)
+            way = way if strays(way) else ""
+            what = tuple(filter(None, (route(source, place) for source in sources)))
             if len(self.found) < MAX_EFFECTS:
-                self.found.setdefault((kind, path, sure), Effect(kind, path, sure, evidence))
+                key = (kind, path, sure, way, what)
+                self.found.setdefault(key, Effect(kind, path, sure, evidence, way, what))
 
     def unknown(self, evidence: tuple[str, ...]) -> None:
         """Anything may change: below the working directory, if that was moved, else anywhere."""
         for place in self.state.places:
             path = None if place == self.start else place
-            key = (Kind.UNKNOWN, path, False)
+            key = (Kind.UNKNOWN, path, False, "", ())
             self.found.setdefault(key, Effect(Kind.UNKNOWN, path, False, evidence))
 
     # -- scripts and nodes

@@ -89,6 +89,48 @@ def test_effects_become_json() -> None:
     """An answer is plain data: `dataclasses.asdict` makes it JSON."""
     data = json.loads(json.dumps(dataclasses.asdict(classify("cd a && rm -rf b", "/w"))))
     assert data["effects"] == [
-        {"kind": "delete", "path": "/w/a/b", "certain": True, "evidence": ["rm", "b"]}
+        {
+            "kind": "delete",
+            "path": "/w/a/b",
+            "certain": True,
+            "evidence": ["rm", "b"],
+            "route": "",
+            "sources": [],
+        }
     ]
     assert data["why"] == "rm deletes /w/a/b."
+
+
+def _sources(command: str) -> dict[str | None, tuple[str, ...]]:
+    return {e.path: e.sources for e in classify(command, "/w").effects}
+
+
+def test_what_is_put_into_a_directory_is_named() -> None:
+    """A destination knows the sources that arrive in it, if it is a directory."""
+    for program in ("cp", "mv", "install", "ln -f", "git mv", "gio move"):
+        assert _sources(f"{program} a /x/b dist/")["/w/dist"] == ("/w/a", "/x/b"), program
+    assert _sources("cp -r new/. dist")["/w/dist"] == ("/w/new/.",)
+    assert _sources("mv -t dist a")["/w/dist"] == ("/w/a",)
+    assert _sources("cp -rT new dist")["/w/dist"] == ("/w/new/.",)
+    assert _sources("mv a b")["/w/a"] == ()
+
+
+def test_the_way_a_path_is_walked_is_kept() -> None:
+    """Where `..` or a closing slash may lead through a link, the effect keeps the words' way."""
+    routes = {
+        "cd ld && rm ../f": "/w/ld/../f",
+        "rm -rf ld/": "/w/ld/",
+        "rm ../*.log": "/w/../*.log",
+        "rm a/b ./c": "",
+    }
+    for command, route in routes.items():
+        assert classify(command, "/w").effects[0].route == route, command
+
+
+def test_git_clean_names_what_no_scan_sees() -> None:
+    """With `-x` or `-X` ignored files go, so all below the directory is named for certain."""
+    assert [(e.path, e.certain) for e in classify("git clean -fdX", "/w").effects] == [("/w", True)]
+    (effect,) = classify("cd sub && git clean -fdx build", "/w").effects
+    assert (effect.path, effect.certain) == ("/w/sub/build", True)
+    assert not classify("git clean -fd", "/w").certain
+    assert not classify("git clean -fdx '*.o'", "/w").certain

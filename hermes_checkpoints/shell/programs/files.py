@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from ..arguments import UNKNOWN
+from ..arguments import UNKNOWN, Parsed
 from ..call import Call
 from ..effects import Kind
 
@@ -18,7 +18,8 @@ def copy(call: Call) -> None:
     )  # fmt: skip
     if call.name in ("cp", "gcp", "copy"):
         takes = ("-t", "--target-directory", "-S", "--suffix")
-    parsed = call.parse(takes, ("--no-clobber", "--directory", "--update", "--force"))
+    knows = ("--no-clobber", "--directory", "--update", "--force", "--no-target-directory")
+    parsed = call.parse(takes, knows)
     operands = parsed.operands
     if parsed.has("-d", "--directory") and call.name in ("install", "ginstall"):
         call.effects(Kind.CREATE, operands)
@@ -26,21 +27,43 @@ def copy(call: Call) -> None:
     kind = Kind.CREATE if parsed.has("--no-clobber") else Kind.WRITE
     if call.name in ("cp", "gcp") and parsed.has("-n"):
         kind = Kind.CREATE
-    targets = parsed.values("-t", "--target-directory")
-    if targets or len(operands) > 1:
-        call.effects(kind, targets or operands[-1:])
+    targets, sources = _into(parsed)
+    if sources or parsed.has("-t", "--target-directory"):
+        call.effects(kind, targets, sources=sources)
+
+
+def move(call: Call) -> None:
+    """mv: the sources go, the destination is written; one without the other can't be."""
+    takes: tuple[str, ...] = ("-t", "--target-directory", "-S", "--suffix", "-B")
+    parsed = call.parse(takes, ("--no-target-directory",))
+    targets, sources = _into(parsed)
+    if sources:
+        call.effects(Kind.MOVE, parsed.operands[: len(sources)])
+    if targets:
+        call.effects(Kind.MOVE, targets, sources=sources)
+
+
+def _into(parsed: Parsed) -> tuple[list[str], list[str]]:
+    """Where it goes, and what goes there; with `-T`, what is in it and not itself."""
+    targets, sources = parsed.values("-t", "--target-directory"), list(parsed.operands)
+    if not targets and sources:
+        targets = [sources.pop()]
+    if parsed.has("-T", "--no-target-directory"):
+        sources = [f"{source}/." for source in sources]
+    return targets, sources
 
 
 def link(call: Call) -> None:
     """ln: creates a link; with `-f` it replaces what was there."""
     takes: tuple[str, ...] = ("-t", "--target-directory", "-S", "--suffix")
-    parsed = call.parse(takes, ("--force", "--symbolic"))
+    parsed = call.parse(takes, ("--force", "--symbolic", "--no-target-directory"))
     kind = Kind.LINK if parsed.has("-f", "--force", "-i", "-b", "--backup") else Kind.CREATE
     targets = parsed.values("-t", "--target-directory")
     if not targets and len(parsed.operands) == 1:
         targets = [posixpath.basename(parsed.operands[0].rstrip("/")) or UNKNOWN]
     if targets or parsed.operands:
-        call.effects(kind, targets or parsed.operands[-1:])
+        sources = _into(parsed)[1]
+        call.effects(kind, targets or parsed.operands[-1:], sources=sources)
 
 
 def remove_directory(call: Call) -> None:

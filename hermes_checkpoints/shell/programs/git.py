@@ -106,8 +106,14 @@ def _reset(call: Call) -> None:
 
 def _clean(call: Call) -> None:
     parsed = call.parse(("-e", "--exclude"), ("--dry-run", "--force", "--interactive"))
-    if not parsed.has("-n", "--dry-run"):
-        _tree(call, parsed.operands, Kind.DELETE)
+    if parsed.has("-n", "--dry-run"):
+        return
+    ignored = parsed.has("-x", "-X")  # those no scan sees: all below is named
+    for target in parsed.operands or ["."]:
+        if ignored and "*" not in target and not target.startswith(":"):
+            call.effect(Kind.DELETE, target)
+        else:
+            _tree(call, [target], Kind.DELETE)
 
 
 def _checkout(call: Call) -> None:
@@ -167,8 +173,10 @@ def _remove(call: Call) -> None:
 
 def _move(call: Call) -> None:
     parsed = call.parse((), ("--dry-run", "--force"))
-    if not parsed.has("-n", "--dry-run"):
-        _tree(call, parsed.operands, Kind.MOVE)
+    if parsed.operands and not parsed.has("-n", "--dry-run"):
+        *sources, target = parsed.operands
+        call.effects(Kind.MOVE, sources)
+        call.effect(Kind.MOVE, target, sources=sources)
 
 
 def _apply(call: Call) -> None:

@@ -5,14 +5,15 @@ rm grm unlink srm wipe trash trash-put trash-cli del-cli rimraf trash-rm = delet
 trash-empty = delete nowhere
 gio = sub; reads
 gio>trash gio>remove = delete all
-gio>move gio>rename = move all
+gio>move = by files.move
+gio>rename = move all
 gio>copy gio>save = write last
 shred gshred = delete all if -u --remove; write all unless -u --remove
   takes -n -s --iterations --size --random-source; unless --help
 rmdir grmdir = by files.remove_directory
 cp gcp install ginstall = by files.copy
 ditto = write last; takes --arch
-mv gmv = move all; into -t --target-directory; takes -S --suffix -B
+mv gmv = by files.move
 rename prename perl-rename file-rename rename.ul mmv zmv detox vidir = by files.rename
 ln gln = by files.link
 cpio bsdcpio = by archives.cpio
