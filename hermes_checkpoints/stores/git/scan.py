@@ -27,7 +27,6 @@ from hermes_checkpoints.stores.git.index import Index, mark, write
 from hermes_checkpoints.stores.git.judge import Judge, Work, unlistable
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE
-from hermes_checkpoints.stores.git.pack import PackWriter
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.staging import Staging
@@ -41,7 +40,6 @@ _STATUS = ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodule
 _YOUNG = 2  # seconds: clocks of file systems tick as slowly as that
 _TICKS = 20_000_000  # nanoseconds; inode times advance by 1 to 10 ms at a time
 _PATCHES = 16
-_PATCHABLE = 500
 _FORMAT = 2
 
 
@@ -211,16 +209,15 @@ class _Look:
     def _stage(self, first: bool, settled: bool) -> None:
         """Bring the index up to date, and hold what it stands for by a ref."""
         state, work = self._state, self._work
-        few = settled and len(work.add) + len(work.remove) <= _PATCHABLE and not work.nested
+        few = settled and len(work.add) + len(work.remove) <= MANY and not work.nested
         if not first:
             self._staging.stage(work)
             for path in work.remove - work.add.keys():
                 state.modes.pop(path, None)
                 state.young.pop(path, None)
-        if few and len(work.add) <= MANY and state.patches < _PATCHES:
+        if few and state.patches < _PATCHES:
             state.tree = self._patched()
-            # After many, git's next writing finds the trees there, and the index remembers them.
-            state.patches = _PATCHES if len(work.add) > MANY else state.patches + 1
+            state.patches += 1
         else:
             state.tree = self._staging.write_tree()
             state.patches = 0
@@ -230,19 +227,14 @@ class _Look:
         """The tree of an index that differs in a few paths from the one before.
 
         `write-tree` reads and writes the whole index for that: 35 ms for 50,000 files, this 4 ms.
-        Every so often it is used all the same, so that the index remembers its trees.
+        Every so often, and for many, it is used all the same, so that the index remembers its
+        trees: without, the next `status` reads them all to compare.
         """
         index = Index.load(self._place.index)
         paths = (*self._work.remove, *self._work.add)
         edits = {path: index.find(path) for path in paths}
         try:
-            if len(paths) <= MANY:
-                return self._trees.patch(self._state.tree, edits)
-            with PackWriter(self._layout.path("objects")) as writer:
-                tree = self._trees.patch(self._state.tree, edits, into=writer)
-                if len(writer):
-                    writer.finish()
-            return tree
+            return self._trees.patch(self._state.tree, edits)
         except StoreError:  # a tree is lost: git writes what the index has, or says that it can't
             return self._staging.write_tree()
 

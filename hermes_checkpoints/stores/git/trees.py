@@ -12,13 +12,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.records import Change, FileState
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Entry, Loose, tree_bytes
-from hermes_checkpoints.stores.git.pack import TREE_OBJECT, PackWriter, packed
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing, end
 
 __all__ = ["Trees"]
@@ -80,12 +78,11 @@ class Trees:
         edits: Mapping[str, FileState | None],
         *,
         whole_directories: bool = False,
-        into: PackWriter | None = None,
     ) -> str:
         """The tree with some paths set, or removed (`None`); what stands in their way goes.
 
         A removal that meets a directory leaves it, unless `whole_directories`. New trees are
-        written as loose objects, or `into` a pack.
+        written as loose objects.
         """
         if not edits:
             return tree
@@ -101,22 +98,17 @@ class Trees:
             if level is not None and (state or not isinstance(level.get(name), dict)):
                 level[name] = state
         with _Reader(self._plumbing, self._known) as reader:
-            patch = _Patch(reader, partial(self._write, into), whole_directories)
+            patch = _Patch(reader, self._write, whole_directories)
             return patch.tree(tree, nested) or self.empty()
 
     def empty(self) -> str:
         """The empty tree, as a real object: git knows it without, other readers may not."""
         return self._loose.write(b"tree", b"")
 
-    def _write(self, into: PackWriter | None, entries: dict[bytes, Entry]) -> str:
-        data = tree_bytes(entries)
-        if into is None:
-            oid = self._loose.write(b"tree", data)
-            self._known.put(oid, entries)
-            return oid
-        one = packed(TREE_OBJECT, data)
-        into.add(one)
-        return one[0].hex()
+    def _write(self, entries: dict[bytes, Entry]) -> str:
+        oid = self._loose.write(b"tree", tree_bytes(entries))
+        self._known.put(oid, entries)
+        return oid
 
 
 @dataclass(frozen=True, slots=True)
