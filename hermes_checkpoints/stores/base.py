@@ -6,9 +6,9 @@ capture, what to keep and what to restore, and it never writes into a project.
 
 What holds for every store
 --------------------------
-*Atomic.* `capture` and `supplement` happen or they don't: after an exception, a kill or a power
-cut the history is as before, and no half-made checkpoint is ever listed. `drop`, `forget_path`
-and `forget` likewise. A state id that was handed out (`Observation.tree`) can be read until the
+*Atomic.* `capture` and `supplement` happen or they don't: after an exception or a kill the history
+is as before, and no half-made checkpoint is ever listed. `drop`, `forget_path` and `forget`
+likewise. A power cut may cost the newest checkpoints, never older ones, and it is noticed. A state id that was handed out (`Observation.tree`) can be read until the
 process's lock on the project is released, and from then on as long as a checkpoint, a pin or a
 `keep` holds it.
 
@@ -84,6 +84,7 @@ class Observation:
     so that `tree` lacks them.
     `gaps` lists everything that exists and could not be recorded, `modes` permission bits other
     than 0644 and 0755, `empty_dirs` directories without files at or below a named path.
+    `exclude` are the patterns of the rules, `None` where they are not told.
     """
 
     tree: str
@@ -93,6 +94,7 @@ class Observation:
     modes: Mapping[str, int] = field(default_factory=dict)
     empty_dirs: tuple[str, ...] = ()
     whole: bool = True
+    exclude: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
