@@ -68,7 +68,12 @@ FRAMEWORKS = (
     Framework("autogen", "autogen-agentchat", "test_autogen.py", more=("autogen-agentchat>=0.7",)),
     Framework("mcp", "fastmcp", "test_mcp.py", "mcp"),
     Framework("hermes-agent", "hermes-agent", "test_hermes.py", more=("hermes-agent",)),
-    Framework("claude-code", "claude-agent-sdk", "test_claude_cli.py", more=("claude-agent-sdk",)),
+    Framework(
+        "claude-code",
+        "claude-agent-sdk",
+        "test_claude_cli.py",
+        more=("claude-agent-sdk", "fastmcp>=4,<5"),
+    ),
 )
 
 
