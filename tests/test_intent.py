@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from hermes_checkpoints.intent import Intent, intent_of, is_sandbox
 from hermes_checkpoints.records import ToolCall, ToolEffect
 
@@ -113,3 +115,78 @@ def test_only_local_and_ssh_are_this_machine() -> None:
     assert not is_sandbox("ssh")
     assert is_sandbox("docker")
     assert is_sandbox("some new sandbox")
+
+
+def _fill(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).touch()
+
+
+def _targets(command: str, cwd: Path) -> set[str]:
+    """The targets of a command, relative to where it works."""
+    intent = of_command(command, cwd)
+    return {os.path.relpath(t, cwd) for t in intent.targets} if intent else set()
+
+
+def test_a_moved_directory_is_a_target_with_all_that_is_in_it(tmp_path: Path) -> None:
+    """`mv DIR NEW` takes the directory away, so it is held like one that is removed."""
+    _fill(tmp_path, "d/f")
+    assert _targets("mv d new", tmp_path) == {"d", "new"}
+    assert _targets("mv d d2 && rm x", tmp_path) == {"d", "d2", "x"}
+
+
+def test_what_a_copy_meets_in_a_directory_is_a_target(tmp_path: Path) -> None:
+    """`cp f dist/` overwrites `dist/f` as surely as if it had been named; `new` ones are none."""
+    _fill(tmp_path, "new/f", "new/sub/g", "new/other", "dist/f", "dist/sub/g", "dist/new/sub/g")
+    for program in ("cp", "mv", "install", "ln -sf"):
+        assert "dist/f" in _targets(f"{program} new/f dist/", tmp_path), program
+    assert _targets("cp -r new/. dist/", tmp_path) == {"dist/f", "dist/sub/g"}
+    assert _targets("cp -r new/* dist", tmp_path) == {"dist/f", "dist/sub/g"}
+    assert _targets("cp -r new dist", tmp_path) == {"dist/new/sub/g"}
+    assert _targets("cp -rT new dist", tmp_path) == {"dist/f", "dist/sub/g"}
+    intent = of_command("cp new/f dist", tmp_path)
+    assert intent is not None
+    assert not intent.certain
+
+
+def test_what_a_pattern_names_is_a_target(tmp_path: Path) -> None:
+    """`rm dist/*` and `find dist -delete` name what is there, though they are not certain."""
+    _fill(tmp_path, "dist/a.js", "dist/b.js", "dist/sub/c")
+    assert _targets("rm dist/*.js", tmp_path) == {"dist/a.js", "dist/b.js"}
+    assert _targets("rm -rf dist/*", tmp_path) == {"dist/a.js", "dist/b.js", "dist/sub"}
+    assert _targets("sed -i s/a/b/ dist/*", tmp_path) == {"dist/a.js", "dist/b.js"}
+    assert _targets("find dist -delete", tmp_path) == {"dist"}
+    assert _targets("find . -name '*.js' -delete", tmp_path) == set()
+
+
+def test_too_many_are_left_to_the_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a pattern names is not counted without end, nor is a working directory that goes."""
+    _fill(tmp_path, "dist/a", "dist/b", "dist/sub/c")
+    monkeypatch.setattr("hermes_checkpoints.intent._MOST_GUESSED", 2)
+    assert _targets("find dist -delete", tmp_path) == set()
+    assert _targets("git clean -fdx", tmp_path) == {"."}
+    monkeypatch.setattr("hermes_checkpoints.intent._MOST_NAMED", 2)
+    assert _targets("git clean -fdx", tmp_path) == set()
+
+
+def test_dots_go_up_from_where_a_link_leads(tmp_path: Path) -> None:
+    """`link/../f` is the file beside the link's target; the one beside the link is held as well."""
+    _fill(tmp_path, "w/f", "far/out/g", "far/f")
+    os.symlink("../far/out", tmp_path / "w/link")
+    both = {"f", "../far/f"}
+    cwd = tmp_path / "w"
+    written = of_file("link/../f", cwd=cwd)
+    assert written is not None
+    assert {os.path.relpath(t, cwd) for t in written.targets} == both
+    assert _targets("cd link && rm ../f", cwd) == both
+    assert _targets("rm link/../f", cwd) == both
+    assert _targets("rm ./x/../f", cwd) == {"f"}
+
+
+def test_a_slash_at_the_end_of_a_link_means_what_is_behind_it(tmp_path: Path) -> None:
+    """`rm -rf link/` empties the directory the link leads to, and that is held."""
+    _fill(tmp_path, "far/f")
+    os.symlink("far", tmp_path / "link")
+    assert _targets("rm -rf link/", tmp_path) == {"link", "far"}
+    assert _targets("rm -rf link", tmp_path) == {"link"}
