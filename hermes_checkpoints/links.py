@@ -11,7 +11,7 @@ the other way round.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hermes_checkpoints.books import Books
@@ -22,7 +22,7 @@ from hermes_checkpoints.project import project_id, too_broad
 from hermes_checkpoints.records import GITLINK, Checkpoint, FileState, GapReason, Project
 from hermes_checkpoints.stores.base import Observation, Store
 
-__all__ = ["Links", "linked_checkpoint", "linked_project", "links_of"]
+__all__ = ["Links", "linked_checkpoint", "linked_project", "links_of", "nested_projects"]
 
 _PIN = "link-"
 
@@ -77,26 +77,6 @@ class Links:
         if moved := {old: new for old, new in ids.items() if new in linked}:
             append_line(self.books.of(project).renamed_file, moved)
 
-    def below(
-        self, project: Project, named: Sequence[str], *, certain: bool
-    ) -> list[tuple[Project, list[str]]]:
-        """The linked repositories that a call may change beside its project, and paths in them.
-
-        All of them if what the call changes is uncertain, else those in a directory it names.
-        They are those of the newest checkpoint, which has just been taken or serves the turn.
-        """
-        try:
-            newest = next(iter(self.store.list(project)), None)
-            links = links_of(self.store, project, newest) if newest else {}
-        except (CheckpointError, OSError):
-            return []  # the call's own project could not be protected either, and that was said
-        found = []
-        for path in sorted(links):
-            whole = any(n == "." or path.startswith(f"{n}/") for n in named)
-            if whole or not certain:
-                found.append((linked_project(project, path), ["."] if whole else []))
-        return found
-
     def _inside(self, project: Project) -> Iterator[tuple[Project, Checkpoint]]:
         """The checkpoints of all projects inside one."""
         for record in self.store.projects():
@@ -148,6 +128,35 @@ def links_of(store: Store, project: Project, checkpoint: Checkpoint) -> dict[str
         return {}
     states = store.states(project, checkpoint.tree, checkpoint.named)
     return {path: s.content for path, s in states.items() if s is not None and s.is_gitlink}
+
+
+def nested_projects(
+    open_store: Callable[[], Store],
+    config: Config,
+    project: Project,
+    named: Sequence[str],
+    *,
+    certain: bool,
+) -> list[tuple[Project, tuple[str, ...]]]:
+    """The linked repositories that a call may change beside its project, and the paths it names.
+
+    All of them if what the call changes is uncertain, else those below a path it names.
+    They are those of the newest checkpoint, which has just been taken or serves the turn.
+    """
+    if config.nested_repos != "capture":
+        return []
+    try:
+        store = open_store()
+        newest = next(iter(store.list(project)), None)
+        links = links_of(store, project, newest) if newest else {}
+    except (CheckpointError, OSError):
+        return []  # the call's own project could not be protected either, and that was said
+    found: list[tuple[Project, tuple[str, ...]]] = []
+    for path in sorted(links):
+        whole = any(n == "." or path.startswith(f"{n}/") for n in named)
+        if whole or not certain:
+            found.append((linked_project(project, path), (".",) if whole else ()))
+    return found
 
 
 def linked_project(project: Project, path: str) -> Project:
