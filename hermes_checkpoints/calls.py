@@ -20,7 +20,7 @@ from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CaptureFailed, CheckpointError
 from hermes_checkpoints.intent import Intent
 from hermes_checkpoints.ledger import Entry
-from hermes_checkpoints.links import Links
+from hermes_checkpoints.links import Links, nested_projects
 from hermes_checkpoints.project import find_project, relative_path
 from hermes_checkpoints.records import (
     AlreadyTaken,
@@ -120,11 +120,15 @@ class Calls:
 
         A project that fails does not keep the others from being protected.
         """
-        named = _by_project(intent, scope.cwd)
-        return [
-            self._protect(project, tuple(paths), intent, scope, call)
-            for project, paths in sorted(named.items(), key=lambda item: item[0].id)
-        ]
+        named = sorted(_by_project(intent, scope.cwd).items(), key=lambda item: item[0].id)
+        todo = [(project, tuple(paths)) for project, paths in named]
+        done: list[Protected] = []
+        for project, paths in todo:  # grows by the repositories that are linked there
+            if all(one.project.id != project.id for one in done):
+                done.append(self._protect(project, paths, intent, scope, call))
+                certain = intent.certain
+                todo += nested_projects(self.store, self.config, project, paths, certain=certain)
+        return done
 
     def ensure(self, project: Project, reason: str, scope: Scope) -> Outcome:
         """The turn's checkpoint of a project, taken now if there is none yet. Never raises."""
@@ -378,6 +382,9 @@ class Calls:
         names = (*before.named, *before.states)
         hidden = before.gaps
         changed: _Changed = {}
+        if before.tree and not os.path.isdir(project.root):  # a nested repository, as a rule
+            entries = store.entries(project, before.tree)
+            changed = {p: (state, None) for p, state in entries.items() if not state.is_gitlink}
         if before.tree and os.path.isdir(project.root):
             seen = store.observe(project, rules, named=names)
             hidden = (*hidden, *seen.gaps)
