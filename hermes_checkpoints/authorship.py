@@ -15,6 +15,9 @@ from hermes_checkpoints.records import Checkpoint, FileState
 __all__ = ["Finding", "History", "same"]
 
 
+_RULES = ".gitignore"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What the ledger says of a path.
@@ -57,8 +60,11 @@ class History:
         self._target = target
         self._ours = ours
         self._entries: dict[str, list[Entry]] = {}
+        self._rules: dict[tuple[str, str], list[Entry]] = {}
         for entry in self._later(list(entries)):
             self._entries.setdefault(entry.path, []).append(entry)
+            if entry.path.rpartition("/")[2] == _RULES and entry.before is not None:
+                self._rules.setdefault((entry.session, entry.call), []).append(entry)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -69,6 +75,19 @@ class History:
     def tools(self) -> set[str]:
         """What wrote since the checkpoint."""
         return {entry.tool for entries in self._entries.values() for entry in entries}
+
+    def rules_changed(self, path: str) -> list[Entry]:
+        """Changes of ignore files by the calls that are said to have made a path.
+
+        Such a call may have brought to light what was there.
+        """
+        made = [e for e in self._entries.get(path, ()) if e.before is None and not e.certain]
+        return [
+            change
+            for entry in made
+            for change in self._rules.get((entry.session, entry.call), ())
+            if path.startswith(change.path.removesuffix(_RULES))
+        ]
 
     def trace(self, path: str, now: FileState | None, then: FileState | None) -> Finding:
         """Who made the present state of a path, and what a plain restore may put there."""

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import stat
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from hermes_checkpoints.records import GapReason
 
-__all__ = ["DEFAULT_EXCLUDES", "CaptureRules", "companions", "is_secret_content", "is_secret_name"]
+__all__ = [
+    "DEFAULT_EXCLUDES",
+    "CaptureRules",
+    "companions",
+    "is_leftover",
+    "is_secret_content",
+    "is_secret_name",
+]
 
 SecretsPolicy = Literal["named", "never", "always"]
+
+_LEFTOVER = f".{'[0-9a-f]' * 12}-[0-9]*.restoring"
 
 # Only directories and files that tools can make again. A directory whose name could as well hold
 # source (build dist out env target coverage) is skipped only where the project's own ignore rules
@@ -58,6 +68,8 @@ DEFAULT_EXCLUDES: tuple[str, ...] = (
     ".jj/",
     ".bzr/",
     ".worktrees/",
+    # new contents that a rollback which was killed had not put in their place (`applier`)
+    _LEFTOVER,
 )
 
 
@@ -75,6 +87,11 @@ class CaptureRules:
     max_files: int = 50_000
     exclude: tuple[str, ...] = ()
     secrets: SecretsPolicy = "named"
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """All patterns that leave paths out, weakest first, but for the project's own files."""
+        return (*self.exclude, *DEFAULT_EXCLUDES)
 
     def gap_for(self, path: str, mode: int, size: int, *, named: bool = False) -> GapReason | None:
         """Why a path with this `lstat` mode and size must stay out; `None`: it may go in.
@@ -119,6 +136,11 @@ def is_secret_content(head: bytes) -> bool:
     """Whether a file's first bytes (64 will do) are the header of a private key."""
     line = head.lstrip()[:64].split(b"\n", 1)[0]
     return line.startswith(_KEY_HEADER) and b"PRIVATE KEY" in line
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a file's name is one under which a rollback stages new contents."""
+    return name.endswith(".restoring") and fnmatchcase(name, _LEFTOVER)
 
 
 def companions(path: str) -> tuple[str, ...]:

@@ -122,7 +122,8 @@ class GapReason(str, Enum):
 class Gap:
     """A path that exists and that a checkpoint does not hold, with the reason.
 
-    A gap on a directory covers everything below it.
+    A gap on a directory covers everything below it, and one on `.` the whole project; but `too many
+    files` only says that nobody went through it, and what was named is held all the same.
     """
 
     path: str
@@ -131,6 +132,8 @@ class Gap:
 
     def covers(self, path: str) -> bool:
         """Whether `path` is the gap itself or lies below it."""
+        if self.path == ".":
+            return path == "." or self.reason is not GapReason.TOO_MANY
         return path == self.path or path.startswith(self.path.rstrip("/") + "/")
 
 
@@ -159,6 +162,7 @@ class Checkpoint:
     `empty_dirs` directories without files that were recorded because a call named them.
     `versions` are further contents of paths the tree already holds otherwise: what a person
     had put there between two writes of the agent.
+    `exclude` are the patterns that were in force beside the project's ignore files; `None`: unknown.
     """
 
     id: str
@@ -174,6 +178,7 @@ class Checkpoint:
     empty_dirs: tuple[str, ...] = ()
     versions: tuple[tuple[str, FileState], ...] = ()
     whole: bool = True
+    exclude: tuple[str, ...] | None = None
     supplements: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     pins: tuple[str, ...] = ()

@@ -71,9 +71,10 @@ class Scope:
 class Situation:
     """All a plan depends on.
 
-    `history` is `None` where there is no ledger at all. `ignored_then` are present paths that the
-    ignore files of the checkpoint leave out, `missing_dirs` directories that it recorded as empty
-    and that are not there. `held` tells whether the store can give a version back.
+    `history` is `None` where there is no ledger at all. `ignored_then` are present paths that rules
+    of then leave out, `missing_dirs` directories that it recorded as empty and that are not there.
+    `vacant` are paths in a repository of today where nothing is, `repositories` those of today that
+    the checkpoint does not know. `held` tells whether the store can give a version back.
     """
 
     then: Side
@@ -82,6 +83,8 @@ class Situation:
     history: History | None = None
     ignored_then: frozenset[str] = frozenset()
     missing_dirs: tuple[str, ...] = ()
+    vacant: frozenset[str] = frozenset()
+    repositories: tuple[str, ...] = ()
     held: Callable[[str, FileState], bool] = lambda _path, _state: False
 
 
@@ -101,6 +104,12 @@ def make_plan(
     moving = planner.in_the_way(steps)
     if moving:
         notes = (*notes, f"no checkpoint holds {', '.join(moving)}, so it is moved out of the way")
+    if situation.repositories:
+        names = ", ".join(situation.repositories)
+        notes = (
+            *notes,
+            f"{names}: a git repository that the checkpoint does not know stays as it is",
+        )
     return Plan(
         project=project,
         checkpoint=checkpoint,
@@ -151,7 +160,7 @@ class _Planner:
         """What exists and can't be saved, and is where a file or a directory is to be."""
         places = {step.path for step in steps if step.kind is StepKind.WRITE}
         above_places = directories_of(places)
-        gaps = (gap.path for gap in self._now.gaps or ())
+        gaps = (g.path for g in self._now.gaps or () if g.reason is not GapReason.NESTED_REPOSITORY)
         return [g for g in gaps if g in above_places or any(up in places for up in above(g))]
 
     def unrestorable(self) -> tuple[Gap, ...]:
@@ -168,7 +177,8 @@ class _Planner:
         then, now = self._then.files.get(path), self._now.files.get(path)
         if then is None and self._gaps_then.over(path):
             return None  # what was there is unknown: it is among the unrestorable, and stays
-        gap = self._gaps_now.over(path) if now is None else None
+        unseen = now is None and path not in self._it.vacant
+        gap = self._gaps_now.over(path) if unseen else None
         if gap is not None:
             why = f"what is there now can't be saved first: {gap.reason.value}"
             return Step(StepKind.KEEP_UNSAVED, path, why, None, then) if then else None

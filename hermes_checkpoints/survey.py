@@ -17,13 +17,14 @@ from hermes_checkpoints import worktree
 from hermes_checkpoints.authorship import History, same
 from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
-from hermes_checkpoints.errors import SelectionError
+from hermes_checkpoints.errors import SelectionError, StoreError
 from hermes_checkpoints.ledger import RESTORE, Entry
 from hermes_checkpoints.links import links_of
-from hermes_checkpoints.records import Checkpoint, FileState, GapReason, Plan, Project
+from hermes_checkpoints.records import Checkpoint, FileState, Gap, GapReason, Plan, Project
 from hermes_checkpoints.restore import Scope, Side, Situation, above, directories_of, make_plan
 from hermes_checkpoints.selection import Selection, parse
 from hermes_checkpoints.stores.base import Observation, Store
+from hermes_checkpoints.stores.patterns import IgnoreRules
 
 __all__ = ["Recorded", "Request", "Survey", "Surveyor"]
 
@@ -178,15 +179,18 @@ class Surveyor:
         dirs_then = frozenset(
             directories_of((*then.files, *(f"{d}/" for d in checkpoint.empty_dirs)))
         )
+        scope = self._scope(recorded, now)
         situation = Situation(
             then=then,
             now=now,
-            scope=self._scope(recorded, now),
+            scope=scope,
             history=recorded.history,
-            ignored_then=self._ignored_then(project, checkpoint, then, tree),
+            ignored_then=self._ignored_then(project, recorded, tree),
             missing_dirs=tuple(
                 d for d in checkpoint.empty_dirs if not worktree.is_directory(project.root, d)
             ),
+            vacant=_vacant(project, then, now),
+            repositories=tuple(g.path for g in _new_repositories(recorded, now) if g.path in scope),
             held=lambda path, state: self._holds(project, recorded.checkpoints, path, state),
         )
         plan = make_plan(
@@ -243,17 +247,41 @@ class Surveyor:
         return Scope(chosen.union(selection.names), forced, apart)
 
     def _ignored_then(
-        self,
-        project: Project,
-        checkpoint: Checkpoint,
-        then: Side,
-        tree: Mapping[str, FileState],
+        self, project: Project, recorded: Recorded, tree: Mapping[str, FileState]
     ) -> frozenset[str]:
-        """Present paths that the checkpoint lacks and its own ignore files leave out."""
-        if _ignore_files(then.files) == _ignore_files(tree):
-            return frozenset()  # today's rules were in force then, and they let these paths in
+        """Present paths that the checkpoint lacks and that rules of then leave out.
+
+        Rules of then are its own ignore files, the configured patterns, and ignore files as they
+        were before a call that changed them and is said to have made the path.
+        """
+        then, checkpoint = recorded.then, recorded.checkpoint
         new = [path for path in tree if path not in then.files]
-        return frozenset(self._store.ignored(project, checkpoint.tree, new))
+        hidden: set[str] = set()
+        if _ignore_files(then.files) != _ignore_files(tree):
+            hidden |= self._store.ignored(project, checkpoint.tree, new)
+        if checkpoint.exclude not in (None, self._config.capture_rules.patterns):
+            excluded = IgnoreRules(checkpoint.exclude or ())
+            hidden.update(filter(excluded.hides, new))
+        if recorded.history:
+            changed = {path: recorded.history.rules_changed(path) for path in new}
+            rules_before = cache(lambda change: self._rules_before(project, change))
+            hidden.update(
+                path
+                for path, changes in changed.items()
+                if any(rules_before(change).hides(path) for change in changes)
+            )
+        return frozenset(hidden)
+
+    def _rules_before(self, project: Project, change: Entry) -> IgnoreRules:
+        """What an ignore file said before a call changed it; all, where that is not known."""
+        text = b"*"
+        if change.before is not None:
+            try:
+                (text,) = self._store.read(project, [change.before.content])
+            except StoreError:
+                pass
+        directory = change.path.rpartition("/")[0]
+        return IgnoreRules().below(directory, os.fsdecode(text))
 
     def _holds(
         self, project: Project, checkpoints: Iterable[Checkpoint], path: str, state: FileState
@@ -356,6 +384,23 @@ def _naming(project: Project) -> Callable[[str], bool]:
         return not worktree.is_directory(project.root, path)
 
     return may_be_named
+
+
+def _vacant(project: Project, then: Side, now: Side) -> frozenset[str]:
+    """Paths of the checkpoint that lie in a repository of today, and where nothing is."""
+    repositories = {g.path for g in now.gaps or () if g.reason is GapReason.NESTED_REPOSITORY}
+    return frozenset(
+        path
+        for path in then.files
+        if repositories and _covered(path, repositories) and worktree.is_vacant(project.root, path)
+    )
+
+
+def _new_repositories(recorded: Recorded, now: Side) -> Iterable[Gap]:
+    """The repositories of today that the checkpoint does not know."""
+    known = recorded.linked.union(recorded.nested)
+    nested = (g for g in now.gaps or () if g.reason is GapReason.NESTED_REPOSITORY)
+    return (gap for gap in nested if gap.path not in known)
 
 
 def _covered(path: str, gaps: set[str]) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "exists",
     "files_below",
     "is_directory",
+    "is_vacant",
     "look",
     "make_directory",
     "open_directory",
@@ -210,6 +211,18 @@ def exists(root: str, path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_vacant(root: str, path: str) -> bool:
+    """Whether it is certain that nothing is at `path`, and nothing but directories above it."""
+    try:
+        with open_parent(root, path) as (at, name):
+            os.lstat(name, dir_fd=at)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 # --------------------------------------------------------------------------- writing

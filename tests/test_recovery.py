@@ -1252,3 +1252,137 @@ def test_a_repository_made_since_is_left_alone(scene: Scene) -> None:
     assert [(g.path, g.reason) for g in report.unrestorable] == [
         ("sub/x", GapReason.NESTED_REPOSITORY)
     ]
+
+
+def test_what_is_missing_in_a_repository_made_since_comes_back(scene: Scene) -> None:
+    """A file of the checkpoint is written where nothing is, though a repository was made around it.
+
+    Undo removes it again.
+    """
+    scene.user("sub/x", "1")
+    scene.user("sub/y", "1")
+    scene.turn()
+    scene.write({"a": "x"})
+    scene.user("sub/.git/HEAD", "ref")
+    scene.user("sub/x", None)
+    scene.user("sub/y", "2")
+    assert [(s.path, s.kind) for s in scene.plan().steps if s.path == "sub/x"] == [
+        ("sub/x", StepKind.KEEP_YOURS)
+    ]
+    report = scene.rollback(all=True)
+    assert (scene["sub/x"], scene["sub/y"]) == ("1", "2")
+    assert [g.path for g in report.unrestorable] == ["sub/y"]
+    assert scene.undo().ok
+    assert scene["sub/x"] is None
+
+
+def test_what_a_link_hides_in_a_repository_made_since_is_left(scene: Scene) -> None:
+    """A file is not written into a repository made since, if its directory is a link today."""
+    scene.user("sub/d/x", "1")
+    scene.turn()
+    scene.write({"a": "x"})
+    scene.user("sub/.git/HEAD", "ref")
+    scene.user("sub/d/x", None)
+    (scene.root / "sub/d").rmdir()
+    scene.user("sub/d", Path(".."))
+    scene.rollback(all=True)
+    assert scene["sub/d"] == "-> .."
+    assert scene["x"] is None
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_repository_that_came_since_is_mentioned(scene: Scene, every: bool) -> None:
+    """A repository that the checkpoint does not know stays, and plan and report name it."""
+    scene.user("a", "1")
+    scene.turn()
+    scene.write({"a": "2"})
+    scene.user("vendor/dep/.git/HEAD", "ref")
+    scene.user("vendor/dep/x", "1")
+    named = "vendor/dep: a git repository that the checkpoint does not know stays as it is"
+    assert named in scene.plan(all=every).notes
+    assert named not in scene.plan(1, "a", all=every).notes
+    report = scene.rollback(all=every)
+    assert report.ok
+    assert named in report.notes
+    assert scene["vendor/dep/x"] == "1"
+
+
+# --------------------------------------------------------------------------- rules that changed
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_what_an_ignore_file_hid_is_no_new_file(scene: Scene, every: bool) -> None:
+    """What comes to light when an ignore file goes stays, and the ignore file is back.
+
+    Also where the file had hidden itself.
+    """
+    scene.user("a", "1")
+    scene.user("out/.gitignore", "*\n")
+    scene.user("out/p", "precious")
+    scene.turn()
+    scene.write({"a": "2"})
+    before = worktree.states_of(scene.project.root, ["out/.gitignore"])
+    scene.user("out/.gitignore", None)
+    scene.attribute(before, ["out/.gitignore", "out/p"], certain=False)
+    scene.rollback(all=every)
+    assert (scene["a"], scene["out/.gitignore"], scene["out/p"]) == ("1", "*\n", "precious")
+
+
+def test_what_later_rules_hid_is_no_new_file(scene: Scene) -> None:
+    """What comes to light when a call changes rules that came after the checkpoint stays, too."""
+    scene.user("a", "1")
+    scene.turn()
+    scene.write({"a": "2"})
+    scene.user("out/.gitignore", "p\n")
+    scene.user("out/p", "precious")
+    before = worktree.states_of(scene.project.root, ["out/.gitignore"])
+    scene.protect(["out/.gitignore"])
+    scene.user("out/.gitignore", "q\n")
+    scene.user("out/made", "agent's")
+    scene.attribute(before, ["out/.gitignore", "out/p", "out/made"], certain=False)
+    plan = scene.plan()
+    assert {s.path: s.kind for s in plan.steps if s.path != "a"} == {
+        "out/.gitignore": StepKind.WRITE,
+        "out/made": StepKind.DELETE,
+        "out/p": StepKind.KEEP_YOURS,
+    }
+    scene.rollback()
+    assert (scene["out/p"], scene["out/made"]) == ("precious", None)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_what_the_configuration_left_out_then_is_no_new_file(
+    scene: Scene, tmp_path: Path, every: bool
+) -> None:
+    """What the patterns of then left out stays when they are dropped; other new files go."""
+    then = Scene(tmp_path, scene.store, exclude=["data/"])
+    then.user("a", "1")
+    then.user("data/p", "precious")
+    then.turn()
+    then.write({"a": "2", "b": "new"})
+    assert set(scene.rollback(all=every).deleted) == {"b"}
+    assert (scene["a"], scene["data/p"]) == ("1", "precious")
+
+
+def test_new_patterns_make_a_new_checkpoint(scene: Scene, tmp_path: Path) -> None:
+    """A checkpoint serves only as long as the patterns are those it was taken under."""
+    scene.user("a", "1")
+    for one in (scene, Scene(tmp_path, scene.store, exclude=["data/"])):
+        one.turn()
+        one.protect(["a"])
+        one.turn()
+        one.protect(["a"])
+    assert len(scene.list) == 2
+
+
+def test_what_a_killed_rollback_had_staged_is_in_no_checkpoint(scene: Scene) -> None:
+    """Spare files of a rollback are not captured, neither by a look nor by name."""
+    scene.user("d/f", "1")
+    scene.user("d/.0123456789ab-0.restoring", "1")
+    scene.user("d/mine.restoring", "1")
+    scene.turn()
+    scene.write({"a": "1"})
+    with scene.store.lock(scene.project):
+        seen = scene.store.observe(scene.project, scene.config.capture_rules, named=["d"])
+        held = scene.store.entries(scene.project, scene.store.combined(scene.project, seen))
+    assert set(held) == {"a", "d/f", "d/mine.restoring"}

@@ -48,6 +48,14 @@ class IgnoreRules:
                 return verdict
         return False
 
+    def hides(self, path: str) -> bool:
+        """Whether a file, or a directory above it, is left out by these rules."""
+        parts = path.split("/")
+        above = ("/".join(parts[:n]) for n in range(1, len(parts)))
+        return any(self.ignores(d, is_directory=True) for d in above) or self.ignores(
+            path, is_directory=False
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Level:

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from hermes_checkpoints.errors import CaptureFailed, CheckpointNotFound, StoreError
-from hermes_checkpoints.excludes import DEFAULT_EXCLUDES, CaptureRules
+from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import (
     GITLINK,
     Change,
@@ -214,6 +214,7 @@ class PlainStore:
                 modes=dict(observation.modes),
                 empty_dirs=observation.empty_dirs,
                 whole=observation.whole,
+                exclude=observation.exclude,
                 labels=dict(labels or {}),
             )
             document["checkpoints"].append(rows.encode(Row(checkpoint, observation.tree)))
@@ -538,7 +539,7 @@ class _Look:
 
     def scan(self) -> None:
         """Record everything the rules let in."""
-        ignore = IgnoreRules((*self._rules.exclude, *DEFAULT_EXCLUDES))
+        ignore = IgnoreRules(self._rules.patterns)
         stack = [("", ignore)]
         while stack and not self._too_many:
             directory, rules = stack.pop()
@@ -587,6 +588,7 @@ class _Look:
             modes={p: m for p, m in self._modes.items() if p in self.states or p in held},
             empty_dirs=tuple(sorted(self._empty)),
             whole=whole and not self._too_many,
+            exclude=self._rules.patterns,
         )
 
     def _record(self, path: str, into: dict[str, Any], *, named: bool) -> bool:

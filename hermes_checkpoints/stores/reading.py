@@ -10,7 +10,7 @@ import os
 import stat
 from dataclasses import dataclass, field
 
-from hermes_checkpoints.excludes import CaptureRules, is_secret_content
+from hermes_checkpoints.excludes import CaptureRules, is_leftover, is_secret_content
 from hermes_checkpoints.records import Gap, GapReason, canonical_mode
 from hermes_checkpoints.worktree import open_parent
 
@@ -154,7 +154,7 @@ def _walk(root: str, directory: str, found: Below) -> None:
         except OSError as error:
             found.gaps.append(Gap(here, GapReason.UNREADABLE, error.strerror or ""))
             continue
-        entries = [(name, is_dir) for name, is_dir in entries if name != ".git"]
+        entries = [(n, is_dir) for n, is_dir in entries if n != ".git" and not is_leftover(n)]
         if not entries and here:
             found.empty_dirs.append(here)
         for name, is_dir in entries:

@@ -52,6 +52,7 @@ def equal(row: Row, observation: Observation, held: Mapping[str, FileState | Non
     return (
         row.live == observation.tree
         and then.whole == observation.whole
+        and then.exclude in (None, observation.exclude)
         and all(held.get(path) == state for path, state in named.items())
         and _modes(then.modes, then.named, named) == _modes(observation.modes, (), named)
         and set(observation.empty_dirs) <= set(then.empty_dirs)
@@ -159,6 +160,9 @@ def find(rows: Iterable[Row], project: Project, checkpoint_id: str) -> Row:
 # --------------------------------------------------------------------------- JSON
 
 
+_ALWAYS = ("gaps", "whole")
+
+
 def encode(row: Row) -> dict[str, Any]:
     """A row as JSON values; what has its usual value is left out."""
     c = row.checkpoint
@@ -175,10 +179,11 @@ def encode(row: Row) -> dict[str, Any]:
         "empty_dirs": list(c.empty_dirs),
         "versions": [[path, s.mode, s.content] for path, s in c.versions],
         "whole": c.whole,
+        "exclude": None if c.exclude is None else list(c.exclude),
         "supplements": list(c.supplements),
         "labels": dict(c.labels),
     }
-    return {k: v for k, v in full.items() if v or k == "gaps" or k == "whole"}
+    return {k: v for k, v in full.items() if v or k in _ALWAYS}
 
 
 def decode(value: Mapping[str, Any], pins: Sequence[str] = ()) -> Row:
@@ -199,6 +204,7 @@ def decode(value: Mapping[str, Any], pins: Sequence[str] = ()) -> Row:
         empty_dirs=tuple(value.get("empty_dirs", ())),
         versions=tuple((p, FileState(m, c)) for p, m, c in value.get("versions", ())),
         whole=value["whole"],
+        exclude=None if value.get("exclude") is None else tuple(value["exclude"]),
         supplements=tuple(value.get("supplements", ())),
         labels=dict(value.get("labels", {})),
         pins=tuple(pins),

@@ -144,7 +144,7 @@ class GitStore:
             found = Named(project.root, rules, index, self._loose)
             for path in named:
                 found.record(path)
-            return found.observation(live)
+            return replace(found.observation(live), exclude=rules.patterns)
 
     @_clearly
     def combined(self, project: Project, observation: Observation) -> str:
@@ -240,6 +240,7 @@ class GitStore:
                 modes=dict(observation.modes),
                 empty_dirs=observation.empty_dirs,
                 whole=observation.whole,
+                exclude=observation.exclude,
                 labels=dict(labels or {}),
             )
             done = self._history.append(project, Row(checkpoint, observation.tree), before=before)
