@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -36,8 +37,8 @@ from hermes_checkpoints.records import (
     Unchanged,
 )
 from hermes_checkpoints.stores.base import Observation, Store
+from hermes_checkpoints.stores.byname import look_by_name
 from hermes_checkpoints.turns import Mark, Marks, Scope
-from hermes_checkpoints.worktree import states_of
 
 __all__ = ["Before", "Calls", "Protected"]
 
@@ -48,6 +49,9 @@ _log = logging.getLogger("hermes_checkpoints")
 _PATIENCE = 3  # failures in a row before a project is left alone for a while
 _FIRST_REST = 60.0  # seconds, doubled each time up to an hour
 _LONGEST_REST = 3600.0
+_NAMED_IN_A_NOTICE = 3
+_TICK = 0.02  # seconds: a file's time comes from the kernel's clock, which ticks every 1 to 10 ms
+_COARSE = 2.0  # seconds: and on some file systems it is cut to one or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class Before:
 
     `named` are the paths the call named, `states` what was there, directories expanded.
     `tree` is the observed state, held under the call's id; empty when hashing the named paths is
-    all it takes. `mark` is the ledger's length then.
+    all it takes, or all there is. `certain`: nothing else can change. What was at a path in one of
+    the `gaps` is unknown. `began` is the moment, in seconds since the epoch.
     """
 
     project: Project
@@ -65,7 +70,8 @@ class Before:
     states: Mapping[str, FileState | None]
     tree: str = ""
     gaps: tuple[Gap, ...] = ()
-    mark: int = 0
+    certain: bool = True
+    began: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,14 @@ class _Turn:
     """What this process knows of the turn a session has in a project.
 
     `explained` is the last observed state of which every change since the checkpoint is accounted
-    for: the agent's by the ledger, a person's by the checkpoint.
+    for: the agent's by the ledger, a person's by the checkpoint. `began` is when the checkpoint was
+    taken, in seconds since the epoch; 0 where another process took it.
     """
 
     turn: str
     checkpoint: Checkpoint | None
     explained: str = ""
+    began: float = 0.0
 
 
 @dataclass(slots=True)
@@ -120,14 +128,20 @@ class Calls:
 
         A project that fails does not keep the others from being protected.
         """
-        named = sorted(_by_project(intent, scope.cwd).items(), key=lambda item: item[0].id)
-        todo = [(project, tuple(paths)) for project, paths in named]
+        todo = sorted(_by_project(intent, scope.cwd).items(), key=lambda item: item[0].id)
         done: list[Protected] = []
-        for project, paths in todo:  # grows by the repositories that are linked there
-            if all(one.project.id != project.id for one in done):
-                done.append(self._protect(project, paths, intent, scope, call))
-                certain = intent.certain
-                todo += nested_projects(self.store, self.config, project, paths, certain=certain)
+        try:
+            for project, paths in todo:  # grows by the repositories that are linked there
+                if all(one.project.id != project.id for one in done):
+                    done.append(self._protect(project, paths, intent, scope, call))
+                    certain = intent.certain
+                    todo += nested_projects(
+                        self.store, self.config, project, paths, certain=certain
+                    )
+        except BaseException:  # Ctrl-C: the call will not run
+            for one in done:
+                self.attribute(one, scope, call, intent.tool, record=False)
+            raise
         return done
 
     def ensure(self, project: Project, reason: str, scope: Scope) -> Outcome:
@@ -151,8 +165,23 @@ class Calls:
 
         # The lease comes before the lock: a restore that holds the lock has looked for leases.
         self._lease(project, call, intent.reason().removeprefix("before "), scope.session)
-        outcome = self._try(project, protect)
-        return found[-1] if found else Protected(project, outcome)
+        try:
+            outcome = self._try(project, protect)
+        except BaseException:
+            self._forget(project, call)
+            raise
+        result = found[-1] if found else Protected(project, outcome)
+        if result.before is not None:
+            with contextlib.suppress(Exception):  # the host's callback; the call is protected
+                self._tell(project, result.before.gaps, result.unheld)
+        return result
+
+    def _forget(self, project: Project, call: str) -> None:
+        """Leave nothing of a call that was broken off."""
+        with contextlib.suppress(OSError):
+            self.books.of(project).leases.close(call)
+        with contextlib.suppress(Exception):
+            self.store().release(project, call)
 
     def _lease(self, project: Project, call: str, tool: str, session: str) -> None:
         with contextlib.suppress(OSError):  # then the store is not writable, and that will be said
@@ -173,30 +202,33 @@ class Calls:
         call: str,
     ) -> Protected:
         """Under the project's lock: the turn's checkpoint or a supplement, and the before-state."""
-        book = self.books.of(project)
         labels = {"Tool": intent.tool}
         reason = intent.reason(named[0] if len(named) == 1 else "")
         outcome, seen = self._checkpoint(store, project, named, reason, scope, labels)
         turn = self._turns[project.id, scope.session]
         if seen is None and intent.certain:
-            states = self._supplement(store, project, named, scope, turn)
-            seen = Observation(tree="", named=states, whole=False)
+            seen = look_by_name(project.root, named, self.config.capture_rules)
+            self._store_lacking(store, project, seen, seen.named, scope, turn)
         elif seen is None:
             seen = store.observe(project, self.config.capture_rules, named=named)
             self._supplement_seen(store, project, seen, scope, turn)
-        unheld = tuple(g for g in seen.gaps if any(_touches(g, path) for path in named))
+        unheld = tuple(
+            gap
+            for gap in seen.gaps
+            if any(_touches(gap, path) for path in named) and not _is_linked(gap, turn.checkpoint)
+        )
         before = Before(
             project=project,
             checkpoint=turn.checkpoint.id if turn.checkpoint else "",
             named=named,
             states=dict(seen.named),
-            tree="" if intent.certain else seen.tree,
+            tree=seen.tree if seen.whole and not intent.certain else "",
             gaps=seen.gaps,
-            mark=len(book.ledger.entries()),
+            certain=intent.certain,
+            began=math.floor(time.time() * 1000) / 1000,  # the ledger counts milliseconds
         )
         if before.tree:
             store.keep(project, call, before.tree)
-        self._tell(project, seen, unheld)
         return Protected(project, outcome, before, unheld)
 
     def _checkpoint(
@@ -214,13 +246,14 @@ class Calls:
             return AlreadyTaken(turn.checkpoint), None
         if not os.path.isdir(project.root):
             raise CaptureFailed(f"{project.root} is no directory")
+        began = time.time()
         seen = store.observe(project, self.config.capture_rules, named=named)
         own = {"Session": scope.session, "Turn": scope.turn, **labels}
         links = Links(store, self.books, self.config)
         made = links.capture(project, seen, reason=reason, labels=own)
         newest = made or next(iter(store.list(project)), None)
         self.books.of(project).ledger.create()
-        self._remember(project, scope, newest, seen.tree if seen.whole else "")
+        self._remember(project, scope, newest, seen.tree if seen.whole else "", began)
         if made is None:
             return Unchanged(newest), seen
         self.taken(project)
@@ -246,9 +279,14 @@ class Calls:
         return turn
 
     def _remember(
-        self, project: Project, scope: Scope, checkpoint: Checkpoint | None, tree: str
+        self,
+        project: Project,
+        scope: Scope,
+        checkpoint: Checkpoint | None,
+        tree: str,
+        began: float,
     ) -> None:
-        self._turns[project.id, scope.session] = _Turn(scope.turn, checkpoint, tree)
+        self._turns[project.id, scope.session] = _Turn(scope.turn, checkpoint, tree, began)
         if checkpoint is not None:
             self._served[checkpoint.id, scope.session] = scope.turn
         if scope.shared:
@@ -267,49 +305,60 @@ class Calls:
 
     # ------------------------------------------------------------------ supplements
 
-    def _supplement(
-        self, store: Store, project: Project, named: Iterable[str], scope: Scope, turn: _Turn
-    ) -> dict[str, FileState | None]:
-        """Store what the named paths hold and neither the checkpoint nor the agent put there."""
-        rules = self.config.capture_rules
-        states = states_of(project.root, named, limit=rules.max_file_bytes)
-        self._store_lacking(store, project, states, scope, turn)
-        return states
-
     def _supplement_seen(
         self, store: Store, project: Project, seen: Observation, scope: Scope, turn: _Turn
     ) -> None:
-        """The same for everything that changed since the checkpoint unaccounted for."""
+        """Store also what else changed since the checkpoint unaccounted for."""
         present = dict(seen.named)
         if seen.whole and seen.tree != turn.explained and turn.checkpoint is not None:
             changes = store.changes(project, turn.checkpoint.tree, seen.tree)
             present.update((c.path, c.new) for c in changes if c.new is not None)
-        self._store_lacking(store, project, present, scope, turn)
-        turn.explained = seen.tree
+        self._store_lacking(store, project, seen, present, scope, turn)
+        turn.explained = seen.tree if seen.whole else ""
 
     def _store_lacking(
         self,
         store: Store,
         project: Project,
+        seen: Observation,
         present: Mapping[str, FileState | None],
         scope: Scope,
         turn: _Turn,
     ) -> None:
-        there = {p: s for p, s in present.items() if s is not None and not s.is_gitlink}
-        if turn.checkpoint is None or not there:
+        """Store what is present and neither the checkpoint nor the agent put there."""
+        if turn.checkpoint is None:
             return
+        lacking = self._lacking(store, project, present, scope, turn.checkpoint)
+        # Who made an empty directory no ledger tells, so one that is no older is left to the agent.
+        began = turn.began or turn.checkpoint.time
+        known = turn.checkpoint.empty_dirs
+        empty = [d for d in seen.empty_dirs if d not in known]
+        lacking += [d for d in empty if _modified(project.root, d) < began]
+        if lacking:
+            found = store.observe(project, self.config.capture_rules, named=lacking, scan=False)
+            grown = store.supplement(project, turn.checkpoint.id, found)
+            turn.checkpoint = grown or turn.checkpoint
+
+    def _lacking(
+        self,
+        store: Store,
+        project: Project,
+        present: Mapping[str, FileState | None],
+        scope: Scope,
+        checkpoint: Checkpoint,
+    ) -> list[str]:
+        """The paths whose present state is in no checkpoint, and not of the agent's making."""
+        there = {p: s for p, s in present.items() if s is not None and not s.is_gitlink}
+        if not there:
+            return []
         last = {e.path: e for e in self.books.of(project).ledger.entries() if e.path in there}
-        known = set(turn.checkpoint.versions)
+        known = set(checkpoint.versions)
         known.update((p, e.after) for p, e in last.items() if e.after and self._ours(e, scope))
         foreign = [item for item in there.items() if item not in known]
         if not foreign:  # the agent's own files, as a rule: nothing to ask the store for
-            return
-        held = store.states(project, turn.checkpoint.tree, [path for path, _ in foreign])
-        lacking = [path for path, state in foreign if held[path] != state]
-        if lacking:
-            seen = store.observe(project, self.config.capture_rules, named=lacking, scan=False)
-            grown = store.supplement(project, turn.checkpoint.id, seen)
-            turn.checkpoint = grown or turn.checkpoint
+            return []
+        held = store.states(project, checkpoint.tree, [path for path, _ in foreign])
+        return [path for path, state in foreign if held[path] != state]
 
     def _ours(self, entry: Entry, scope: Scope) -> bool:
         return entry.session == scope.session or not self.books.sessions.running(entry.session)
@@ -354,9 +403,16 @@ class Calls:
         return session in self._sessions
 
     def _attribute(self, store: Store, before: Before, scope: Scope, call: str, tool: str) -> None:
-        ledger = self.books.of(before.project).ledger
-        changed = self._changed(store, before, scope)
-        mine = _unclaimed(ledger.entries()[before.mark :], changed)
+        project, ledger = before.project, self.books.of(before.project).ledger
+        since = [entry for entry in ledger.entries() if entry.time >= before.began]
+        now, changed = self._changed(store, before)
+        mine = _unclaimed(since, changed)
+        for path in self._perhaps_moved(store, before, mine):
+            del mine[path]
+        turn = self._turns.get((project.id, scope.session))
+        if turn is not None and now:
+            own = {entry.path for entry in since if entry.session == scope.session}
+            turn.explained = now if changed.keys() <= mine.keys() | own else ""
         stamp = Entry(
             path="",
             before=None,
@@ -367,7 +423,7 @@ class Calls:
             call=call,
             tool=tool,
             time=time.time(),
-            certain=not before.tree,
+            certain=before.certain,
         )
         ledger.append(
             [
@@ -376,31 +432,49 @@ class Calls:
             ]
         )
 
-    def _changed(self, store: Store, before: Before, scope: Scope) -> _Changed:
-        """What differs now from before the call. A path unknown then or now is left out."""
+    def _changed(self, store: Store, before: Before) -> tuple[str, _Changed]:
+        """What differs now from before the call, and the state now if all of it was looked at.
+
+        A path unknown then or now is left out.
+        """
         project, rules = before.project, self.config.capture_rules
         names = (*before.named, *before.states)
-        hidden = before.gaps
         changed: _Changed = {}
         if before.tree and not os.path.isdir(project.root):  # a nested repository, as a rule
             entries = store.entries(project, before.tree)
             changed = {p: (state, None) for p, state in entries.items() if not state.is_gitlink}
         if before.tree and os.path.isdir(project.root):
             seen = store.observe(project, rules, named=names)
-            hidden = (*hidden, *seen.gaps)
+        else:
+            seen = look_by_name(project.root, names, rules)
+        if before.tree and seen.whole:
             changes = store.changes(project, before.tree, seen.tree)
             changed = {c.path: (c.old, c.new) for c in changes}
-            now: Mapping[str, FileState | None] = seen.named
-            if (project.id, scope.session) in self._turns:
-                self._turns[project.id, scope.session].explained = seen.tree
-        else:
-            now = states_of(project.root, names, limit=rules.max_file_bytes)
-        changed.update((p, (before.states.get(p), new)) for p, new in now.items())
-        return {
+        changed.update((p, (before.states.get(p), new)) for p, new in seen.named.items())
+        hidden = (*before.gaps, *seen.gaps)
+        return seen.tree if seen.whole else "", {
             path: (old, new)
             for path, (old, new) in changed.items()
             if old != new and not any(gap.covers(path) for gap in hidden)
         }
+
+    def _perhaps_moved(self, store: Store, before: Before, changed: _Changed) -> list[str]:
+        """New paths that are older than the call and of which nothing else is held.
+
+        It may have moved them here from where no checkpoint looks, so they are nobody's to delete.
+        """
+        old = {
+            path: now
+            for path, (then, now) in changed.items()
+            if then is None and now is not None and _is_old(before.project.root, path, before.began)
+        }
+        if not old:
+            return []
+        held = {s.content for s in before.states.values() if s}
+        held.update(then.content for then, _ in changed.values() if then)
+        if before.tree:
+            held.update(s.content for s in store.entries(before.project, before.tree).values())
+        return [path for path, now in old.items() if now.content not in held]
 
     # ------------------------------------------------------------------ trouble
 
@@ -432,7 +506,7 @@ class Calls:
             )
         return Failed(error)
 
-    def _tell(self, project: Project, seen: Observation, unheld: tuple[Gap, ...]) -> None:
+    def _tell(self, project: Project, gaps: Iterable[Gap], unheld: tuple[Gap, ...]) -> None:
         if self.books.of(project).interrupted:
             self.notice(
                 project,
@@ -447,7 +521,7 @@ class Calls:
                 f"{project.root} {project.why_not_whole}, so only the files that a call names "
                 "are protected there",
             )
-        for gap in seen.gaps:
+        for gap in gaps:
             if gap.reason is GapReason.TOO_MANY:
                 self.notice(
                     project,
@@ -455,12 +529,15 @@ class Calls:
                     f"{project.root}: {gap.detail or gap.reason.value}, so only the files that a "
                     "call names are protected there; raise checkpoints.max_files to change that",
                 )
-        for gap in unheld:
-            self.notice(
-                project,
-                f"unheld {gap.path}",
-                f"{gap.path} in {project.root} is not protected: {gap.detail or gap.reason.value}",
-            )
+        if unheld:
+            paths = ", ".join(gap.path for gap in unheld[:_NAMED_IN_A_NOTICE])
+            more = len(unheld) - _NAMED_IN_A_NOTICE
+            paths += f" (+{more})" if more > 0 else ""
+            reasons = dict.fromkeys(gap.detail or gap.reason.value for gap in unheld)
+            why = ", ".join([*reasons][:_NAMED_IN_A_NOTICE])
+            verb = "is" if len(unheld) == 1 else "are"
+            text = f"{paths} in {project.root} {verb} not protected: {why}"
+            self.notice(project, f"unheld {paths}", text)
 
 
 def _unclaimed(since: list[Entry], changed: _Changed) -> _Changed:
@@ -476,11 +553,34 @@ def _unclaimed(since: list[Entry], changed: _Changed) -> _Changed:
     }
 
 
+def _is_old(root: str, path: str, began: float) -> bool:
+    """Whether a file was last written clearly before a moment."""
+    modified = _modified(root, path)
+    return modified < began - (_COARSE if modified.is_integer() else _TICK)
+
+
+def _modified(root: str, path: str) -> float:
+    """When a path was last modified, in seconds since the epoch; infinity if it is not known."""
+    try:
+        return os.lstat(os.path.join(root, path)).st_mtime
+    except OSError:
+        return math.inf
+
+
+def _is_linked(gap: Gap, checkpoint: Checkpoint | None) -> bool:
+    """Whether a nested repository is held by a checkpoint of its own."""
+    if gap.reason is not GapReason.NESTED_REPOSITORY or checkpoint is None:
+        return False
+    return gap.path in checkpoint.named and gap.path not in checkpoint.nested
+
+
 def _touches(gap: Gap, path: str) -> bool:
+    if gap.reason is GapReason.TOO_MANY:  # there is no scan, but a named path is held
+        return False
     return gap.covers(path) or path == "." or gap.path.startswith(path.rstrip("/") + "/")
 
 
-def _by_project(intent: Intent, cwd: str | None) -> dict[Project, list[str]]:
+def _by_project(intent: Intent, cwd: str | None) -> dict[Project, tuple[str, ...]]:
     """Which named paths a call has in which project; projects it may change without naming one."""
     find = lru_cache(maxsize=None)(lambda place: find_project(place, cwd=cwd))
     found: dict[Project, list[str]] = {}
@@ -495,4 +595,4 @@ def _by_project(intent: Intent, cwd: str | None) -> dict[Project, list[str]]:
             path = relative_path(project, target)
         if path is not None:
             found.setdefault(project, []).append(path)
-    return found
+    return {project: tuple(dict.fromkeys(paths)) for project, paths in found.items()}

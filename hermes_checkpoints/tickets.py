@@ -123,7 +123,8 @@ def _dump_before(before: Before | None) -> dict[str, Any] | None:
         "states": {p: [s.mode, s.content] if s else None for p, s in before.states.items()},
         "tree": before.tree,
         "gaps": [[g.path, g.reason.value, g.detail] for g in before.gaps],
-        "mark": before.mark,
+        "certain": before.certain,
+        "began": before.began,
     }
 
 
@@ -144,5 +145,6 @@ def _load_before(project: Project, data: Mapping[str, Any]) -> Before:
         states={p: FileState(*s) if s else None for p, s in data["states"].items()},
         tree=data["tree"],
         gaps=tuple(Gap(p, GapReason(r), d) for p, r, d in data["gaps"]),
-        mark=data["mark"],
+        certain=data["certain"],
+        began=data["began"],
     )

@@ -20,12 +20,14 @@ from hermes_checkpoints.records import (
     AlreadyTaken,
     Failed,
     Outcome,
+    Project,
     Skipped,
     Taken,
     ToolCall,
     ToolEffect,
     Unchanged,
 )
+from hermes_checkpoints.stores.base import Observation
 
 
 class Session:
@@ -585,6 +587,275 @@ def test_a_sandboxs_calls_leave_the_host_alone(session: Open, environment: str) 
     assert isinstance(s.write("a", "1", environment=environment), Skipped)
     assert s.ids == []
     assert s.ledger == []
+
+
+# --------------------------------------------------------------------------- what is not held
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("what", ["too large", "secret", "nested"])
+def test_what_cannot_be_held_blocks_any_call_of_a_turn(
+    session: Open, what: str, first: bool
+) -> None:
+    """With `on_failure: block` a target that is not held stops the first call and a later one."""
+    s = session(on_failure="block", max_file_size_mb=0.001, secrets="never")
+    path, command = {
+        "too large": ("src/big", ""),
+        "secret": (".env", ""),
+        "nested": ("src/inner/.git/HEAD", "rm -rf src"),
+    }[what]
+    put(s.root / path, "x" * (5000 if what == "too large" else 10))
+    if not first:
+        s.write("a", "1")
+    with pytest.raises(NotProtected):
+        s.run(command) if command else s.write(path, "gone")
+    assert any("not protected" in notice for notice in s.notices)
+
+
+def test_what_was_unknown_is_no_absence(session: Open) -> None:
+    """A file too large to hold that a later call of the turn made small is not new."""
+    s = session(max_file_size_mb=0.001)
+    put(s.root / "big", "x" * 5000)
+    s.write("a", "1")
+    s.write("big", "small")
+    assert [e.path for e in s.ledger] == ["a"]
+    s.manager.restore(s.root, 1)
+    assert (s.root / "big").read_text(encoding="utf-8") == "small"
+
+
+def test_a_linked_repository_is_held(session: Open) -> None:
+    """With `nested_repos: capture` a repository below what is removed does not block the call."""
+    s = session(on_failure="block", nested_repos="capture")
+    put(s.root / "src/inner/.git/HEAD", "ref: refs/heads/main\n")
+    put(s.root / "src/inner/f", "0")
+    s.run("rm -rf src")
+    s.run("rm -rf src")
+    assert s.notices == []
+
+
+def test_an_empty_directory_that_a_later_call_removes_comes_back(session: Open) -> None:
+    """A directory without files is held before a later call, unless it came up in the turn."""
+    s = session()
+    old = s.root / "old/empty"
+    old.mkdir(parents=True)
+    _age(old)
+    s.write("a", "1")
+    (s.root / "new").mkdir()
+
+    def act() -> None:
+        for directory in (old, old.parent, s.root / "new"):
+            directory.rmdir()
+
+    s.run("rm -rf old new", act)
+    s.manager.restore(s.root, 1)
+    assert old.is_dir()
+    assert not (s.root / "new").exists()
+
+
+def test_many_files_not_held_are_said_at_once(session: Open) -> None:
+    """One call makes one notice of its kind, with a few names and a count."""
+    s = session(max_file_size_mb=0.001)
+    for n in range(9):
+        put(s.root / f"d/{n}", "x" * 5000)
+    s.run("rm -rf d")
+    (notice,) = s.notices
+    assert "d/0, d/1, d/2 (+6)" in notice
+
+
+def test_a_project_with_too_many_files_is_never_compared(session: Open) -> None:
+    """A look that was refused says nothing of what a command did, before it or after it."""
+    s = session(max_files=5)
+    for n in range(4):
+        put(s.root / f"f{n}", "0")
+
+    def put_new(text: str | None) -> None:
+        for n in range(5):
+            put(s.root / f"new{n}", text)
+
+    s.run("make", lambda: put_new("1"))
+    s.run("make", lambda: put_new(None))
+    assert s.ledger == []
+    s.manager.new_turn()
+    s.run("rm f0", lambda: put(s.root / "f0", None))
+    assert [e.path for e in s.ledger] == ["f0"]
+
+
+def test_named_files_are_held_where_there_are_too_many(session: Open) -> None:
+    """`on_failure: block` lets a call pass whose targets are held, be the project ever so big."""
+    s = session(max_files=3, on_failure="block")
+    for n in range(9):
+        put(s.root / f"f{n}", "0")
+    s.write("f0", "1")
+    s.write("f1", "1")
+    assert [s.held("f0"), s.held("f1")] == [b"0", b"0"]
+
+
+# --------------------------------------------------------------------------- moved, not made
+
+
+def _age(path: Path) -> None:
+    os.utime(path, (1_000_000_000.5, 1_000_000_000.5))
+
+
+def test_a_file_that_was_moved_here_is_not_made_by_the_agent(session: Open, tmp_path: Path) -> None:
+    """A new file older than the command is kept by a rollback, if nothing else is held of it."""
+    s = session()
+    put(s.root / ".gitignore", "*.db\n")
+    put(s.root / "x.db", "rows")
+    put(tmp_path / "outside", "precious")
+    _age(s.root / "x.db")
+    _age(tmp_path / "outside")
+
+    def act() -> None:
+        (s.root / "x.db").rename(s.root / "x.old")
+        (tmp_path / "outside").rename(s.root / "inside")
+        put(s.root / "made", "1")
+
+    s.run("python3 -c pass; ./tool", act)
+    assert [e.path for e in s.ledger] == ["made"]
+    s.manager.restore(s.root, 1)
+    assert (s.root / "x.old").read_text(encoding="utf-8") == "rows"
+    assert (s.root / "inside").read_text(encoding="utf-8") == "precious"
+    assert not (s.root / "made").exists()
+
+
+def test_what_was_moved_here_is_held_before_the_next_command(session: Open, tmp_path: Path) -> None:
+    """A file that is nobody's making is stored before a later command of the turn destroys it."""
+    s = session()
+    put(tmp_path / "outside", "precious")
+    _age(tmp_path / "outside")
+    s.run("./tool", lambda: (tmp_path / "outside").rename(s.root / "inside"))
+    s.run("./tool", lambda: put(s.root / "inside", "gone"))
+    assert s.held("inside") == b"precious"
+
+
+def test_a_renamed_file_goes_back(session: Open) -> None:
+    """A file that keeps its old time under a new name is the agent's, for its content is held."""
+    s = session()
+    put(s.root / "old", "0")
+    put(s.root / "copied", "1")
+    for name in ("old", "copied"):
+        _age(s.root / name)
+
+    def act() -> None:
+        (s.root / "old").rename(s.root / "new")
+        shutil.copy2(s.root / "copied", s.root / "copy")
+
+    s.run("./tool", act)
+    assert {e.path for e in s.ledger} == {"old", "new", "copy"}
+    s.manager.restore(s.root, 1)
+    assert {p.name for p in s.root.iterdir()} == {"pyproject.toml", "old", "copied"}
+
+
+def test_a_moved_directory_of_ignored_files_goes_back(session: Open) -> None:
+    """`mv DIR NEW` holds what is ignored in DIR, so that it is there again and NEW is not."""
+    s = session()
+    put(s.root / ".gitignore", "data/\n")
+    put(s.root / "data/p", "precious")
+    _age(s.root / "data/p")
+    s.run("mv data data.bak", lambda: (s.root / "data").rename(s.root / "data.bak"))
+    s.manager.restore(s.root, 1)
+    assert (s.root / "data/p").read_text(encoding="utf-8") == "precious"
+    assert not (s.root / "data.bak/p").exists()
+
+
+def test_ignored_files_a_command_overwrites_or_cleans_are_held(session: Open) -> None:
+    """A copy into an ignored directory, and `git clean -x`, hold what they destroy."""
+    s = session()
+    put(s.root / ".gitignore", "dist/\n")
+    put(s.root / "new/f", "new")
+    put(s.root / "dist/f", "0")
+    put(s.root / "dist/g", "1")
+    s.run("cp new/f dist/", lambda: put(s.root / "dist/f", "new"))
+    assert s.held("dist/f") == b"0"
+    s.manager.restore(s.root, 1)
+    assert (s.root / "dist/f").read_text(encoding="utf-8") == "0"
+    s.manager.new_turn()
+    s.run("git clean -fdX", lambda: put(s.root / "dist/g", None))
+    s.manager.restore(s.root, 1)
+    assert (s.root / "dist/g").read_text(encoding="utf-8") == "1"
+
+
+# --------------------------------------------------------------------------- others, and trouble
+
+
+def test_what_another_session_wrote_meanwhile_is_held(session: Open) -> None:
+    """What a running session wrote while a command ran is stored before the next command."""
+    mine, theirs = session(), session(session_id="s2")
+    put(mine.root / "notes", "0")
+    mine.run("make", lambda: theirs.write("notes", "theirs"))
+    mine.run("make", lambda: put(mine.root / "notes", "gone"))
+    (checkpoint,) = [c for c in mine.manager.list_checkpoints(mine.root) if c.session == "s1"][:1]
+    project = mine.manager.project(mine.root)
+    contents = [state.content for path, state in checkpoint.versions if path == "notes"]
+    held = [*mine.manager.store.read(project, contents), mine.held("notes")]
+    assert b"theirs" in held
+
+
+@pytest.mark.parametrize("moment", ["observe", "capture"])
+def test_an_interrupted_protection_leaves_no_lease(
+    session: Open, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Ctrl-C while a checkpoint is taken leaves no call behind that a rollback would wait for."""
+    s = session()
+    put(s.root / "a", "0")
+    s.write("a", "1")
+    s.manager.new_turn()
+    put(s.root / "a", "mine")
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(s.manager.store, moment, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            s.write("a", "2")
+    assert s.manager.books.of(s.manager.project(s.root)).leases.running() == []
+    assert isinstance(s.write("a", "3"), Taken)
+
+
+def test_an_interrupt_ends_the_projects_that_are_protected_already(
+    session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the second of two projects closes the lease of the first, too."""
+    s = session()
+    put(tmp_path / "other/go.mod", "")
+    observe, seen = s.manager.store.observe, []
+
+    def second(project: Project, *args: Any, **options: Any) -> Observation:
+        seen.append(project)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return observe(project, *args, **options)
+
+    monkeypatch.setattr(s.manager.store, "observe", second)
+    with pytest.raises(KeyboardInterrupt):
+        s.run(f"rm a {tmp_path}/other/b")
+    assert len(seen) == 2
+    assert all(s.manager.books.of(project).leases.running() == [] for project in seen)
+
+
+def test_a_callback_that_raises_costs_no_protection(session: Open) -> None:
+    """What the host's `on_notice` raises is not the call's trouble: it is held and attributed."""
+    s = session(max_file_size_mb=0.001)
+    put(s.root / "a", "0")
+    put(s.root / "big", "x" * 5000)
+    s.manager._on_notice = lambda _: 1 / 0  # type: ignore[assignment]
+    outcome = s.run("rm a big", lambda: put(s.root / "a", None))
+    assert isinstance(outcome, Taken)
+    assert [e.path for e in s.ledger] == ["a"]
+
+
+def test_an_undo_while_a_call_runs_costs_no_attribution(session: Open) -> None:
+    """What another call did meanwhile stays that call's, whatever has left the ledger."""
+    s = session()
+    put(s.root / "a", "0")
+    s.write("a", "1")
+    s.manager.restore(s.root, 1)
+    with s.manager.guard(ToolCall("write_file", {"path": "b"})):
+        s.manager.books.of(s.manager.project(s.root)).ledger.void(s.ledger[-1].call)
+        s.write("b", "1")
+    assert [e.path for e in s.ledger] == ["a", "b"]
 
 
 # --------------------------------------------------------------------------- looking back
