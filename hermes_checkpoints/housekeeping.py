@@ -2,7 +2,8 @@
 
 Owns when and what is dropped; `retention` decides which, the store gives the space back.
 Nothing heavier than a list and a drop happens in `trim`, which runs beside a tool call; all else
-runs from `prune`, or in the background of a start-up. Never creates a store.
+runs from `prune`, after a turn, at the end, or in the background of a start-up. Never creates a
+store.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from hermes_checkpoints.archives import (
     delete_archives,
     remove_tree,
 )
+from hermes_checkpoints.background import Background
 from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
@@ -45,7 +47,7 @@ from hermes_checkpoints.records import (
 )
 from hermes_checkpoints.retention import History, Limits, plan_retention, surplus
 from hermes_checkpoints.sessions import write_private
-from hermes_checkpoints.stores.base import ProjectRecord, Store
+from hermes_checkpoints.stores.base import ProjectRecord, Store, Upkeep
 from hermes_checkpoints.whereabouts import look_for, place_of, read_place, write_place
 
 __all__ = ["Housekeeping", "PruneResult", "Status"]
@@ -53,13 +55,15 @@ __all__ = ["Housekeeping", "PruneResult", "Status"]
 _log = logging.getLogger(__name__)
 _MB = 1 << 20
 _DAY = 86400
+_BUDGET = 5.0  # seconds for one repack; a capture that meets a full one waits for 10
+_FAR_OVER = 2  # times the cap
 
 
 class Housekeeping:
     """Retention and status of the store of one base directory. Thread-safe.
 
     `store` opens the store, or gives the one that is open; it is called only where there is one.
-    `clock` gives seconds since the epoch.
+    `clock` gives seconds since the epoch. `background` is told when a turn or the session ends.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Housekeeping:
         self._clock = clock
         self._base = config.base_path
         self._failures = Failures(books, self._base / "store")
+        self.background = Background(self.upkeep, self._base / "store" / "upkeep")
 
     @property
     def _store(self) -> Store:
@@ -91,6 +96,7 @@ class Housekeeping:
         ids = surplus(self._store.list(project), self._config.max_snapshots)
         if ids:
             self._let_go(project, ids)
+        self.background.captured()
         self._failures.clear(project)
         self._note_place(project)
         return ids
@@ -112,6 +118,30 @@ class Housekeeping:
 
     def _place_file(self, project: Project) -> Path:
         return self._books.of(project).directory / "parent.json"
+
+    # ------------------------------------------------------------------ upkeep
+
+    def upkeep(self, at_end: bool = False) -> Upkeep:
+        """Repack what lies loose, and hold the size cap, in seconds.
+
+        `at_end` nobody is kept waiting, so that the room of what was dropped comes back at once.
+        Else that waits an hour, lest a capture has to wait; but a store far over its cap is not
+        left so. Raises `StoreError`.
+        """
+        if not self.has_store:
+            return Upkeep(0, 0)
+        cap = self._config.max_total_bytes
+        done = self._store.compact(budget=_BUDGET)
+        if not cap or done.after <= cap:
+            return done
+        full = at_end or done.after > cap * _FAR_OVER
+        if full:
+            done = self._store.compact(budget=_BUDGET, full=True)
+            if done.after <= cap:
+                return done
+        limits = Limits(self._config.max_snapshots, cap, 0, False)
+        swept = self._sweep(limits, (), dry_run=False, full=full, budget=_BUDGET)
+        return Upkeep(done.before, swept.after, why_not=swept.still_over)
 
     # ------------------------------------------------------------------ the sweep
 
@@ -141,16 +171,23 @@ class Housekeeping:
         return self._sweep(limits, old, dry_run=dry_run, full=full)
 
     def _sweep(
-        self, limits: Limits, old: tuple[Archive, ...], *, dry_run: bool, full: bool
+        self,
+        limits: Limits,
+        old: tuple[Archive, ...],
+        *,
+        dry_run: bool,
+        full: bool,
+        budget: float = 60.0,
     ) -> PruneResult:
         projects = self._projects()
         histories, failed = self._histories(projects)
         before = self._store.size().store
+        held = before if full else min(before, self._held(histories))
         planned = plan_retention(
             histories,
             limits,
             self._clock(),
-            size_after=lambda drops: before - self._store.would_free(drops),
+            size_after=lambda drops: held - self._store.would_free(drops),
         )
         if dry_run:
             left = _left(projects, planned.drops)
@@ -159,7 +196,7 @@ class Housekeeping:
             )
         drops, failures = self._drop(planned.drops)
         failed += [*failures, *delete_archives(self._base, old), *self._tidy(histories)]
-        upkeep = self._store.compact(full=full)
+        upkeep = self._store.compact(budget=budget, full=full)
         after = self._store.size().store
         over = bool(limits.max_total_bytes) and after > limits.max_total_bytes
         still_over = planned.still_over or upkeep.why_not or "some of its room is still in use"
@@ -176,8 +213,18 @@ class Housekeeping:
         if over and full and drops and not planned.still_over:
             # Measured without deleting is an estimate: what stays may have been stored as a
             # difference from what went. Each round drops something, so there is a last one.
-            return _and_then(done, self._sweep(limits, (), dry_run=False, full=True))
+            again = self._sweep(limits, (), dry_run=False, full=True, budget=budget)
+            return _and_then(done, again)
         return done
+
+    def _held(self, histories: Sequence[History]) -> int:
+        """Bytes that checkpoints hold. What was dropped and waits for its hour is not among them:
+
+        counted, it would cost other checkpoints, and at the next sweep others again.
+        """
+        return self._store.would_free(
+            {h.project.id: [c.id for c in h.checkpoints] for h in histories}
+        )
 
     def _histories(
         self, projects: Sequence[ProjectStatus]
