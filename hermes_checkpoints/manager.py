@@ -174,6 +174,7 @@ class CheckpointManager:
         self.on_rollback = on_rollback
         self._cwd = os.path.abspath(cwd) if cwd is not None else None
         self._on_notice = on_notice
+        self._is_hook = owner_pid is not None  # then a tool is waiting for the end of this process
         self._notices: set[tuple[str, str]] = set()
         self._notice_lock = threading.Lock()
         self._turns = Turns(self.session_id)
@@ -269,6 +270,8 @@ class CheckpointManager:
 
     def new_turn(self, turn_id: str | None = None, *, session_id: str | None = None) -> str:
         """Begin a turn: one user message. The same id again is the same turn; none: a new one."""
+        if self._housekeeping is not None:
+            self._housekeeping.background.after_turn()
         return self._turns.begin(turn_id, session_id)
 
     @contextmanager
@@ -285,6 +288,8 @@ class CheckpointManager:
         """
         with self._turns.scope(turn_id, session_id, cwd) as turn:
             yield turn
+        if self._housekeeping is not None:
+            self._housekeeping.background.after_turn()
 
     @contextmanager
     def session(self, session_id: str | None) -> Iterator[str]:
@@ -393,6 +398,8 @@ class CheckpointManager:
     def _end(self, ticket: Ticket, *, record: bool = True) -> None:
         for protected in ticket.protected:
             self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool, record=record)
+        if self._housekeeping is not None:
+            self._housekeeping.background.after_call()
         for key in [k for k, t in self._open.items() if t is ticket]:
             del self._open[key]
             self._closed[key] = None
@@ -674,6 +681,8 @@ class CheckpointManager:
         """End the session; finish what is due."""
         if self._calls.began(self.session_id):
             self._calls.end_session(self.session_id)
+        if self._housekeeping is not None and not self._is_hook:
+            self._housekeeping.background.close()
         if self._store is not None:
             self._store.close()
 

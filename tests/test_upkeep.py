@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -113,6 +114,59 @@ def test_a_cap_below_one_checkpoint_is_reported(place: Place) -> None:
         (directory / "data").unlink()
         assert manager.restore(directory, 1, keep_edits=False).ok
         assert (directory / "data").stat().st_size == 3 << 20
+
+
+def test_what_waits_for_its_hour_costs_no_other_checkpoint(place: Place) -> None:
+    """A sweep that does not reclaim at once drops for the cap once, and not again for the wait."""
+    one = place.project("a", 6, 1 << 20)
+    with place.manager(max_total_size_mb=4) as manager:
+        first = manager.housekeeping.prune(full=False)
+        kept = manager.list_checkpoints(one)
+        assert first.drops and len(kept) >= 3
+        assert manager.housekeeping.prune(full=False).drops == ()
+        manager.housekeeping.background.now()
+        assert manager.status().store <= 4 << 20
+        assert manager.list_checkpoints(one) == kept
+
+
+def test_a_manager_keeps_its_store_under_the_cap(place: Place) -> None:
+    """Nobody prunes: a closed manager has reclaimed, and each project has its newest."""
+    projects = [place.project(name, 5, 1 << 20, max_total_size_mb=3) for name in ("a", "b")]
+    with place.manager() as manager:
+        assert manager.status().store <= 3 << 20
+        assert all(manager.list_checkpoints(p)[0].reason == "before 4" for p in projects)
+        assert list(manager.verify(read_data=True)) == []
+
+
+def test_upkeep_after_a_turn(place: Place) -> None:
+    """After 25 checkpoints a turn's end begins upkeep beside the host, which makes one pack."""
+    directory = place.project("w", 1)
+    with place.manager() as manager:
+        for n in range(60):
+            manager.new_turn()
+            for thread in threading.enumerate():
+                if thread.name == "checkpoints-upkeep":
+                    thread.join()
+            for name in range(5):
+                (directory / f"d{name}").mkdir(exist_ok=True)
+                (directory / f"d{name}" / "f").write_bytes(os.urandom(50))
+            manager.snapshot(directory, f"before {n}")
+        manager.new_turn()
+        loose = list((place.base / "store/objects").glob("??/*"))
+        assert len(loose) < 60 * 12 / 2
+        assert list((place.base / "store/objects/pack").glob("*.pack"))
+
+
+def test_a_hook_reclaims_nothing_while_a_tool_waits(place: Place) -> None:
+    """A manager that serves another process's session leaves upkeep to the end of its turn."""
+    directory = place.project("w", 1)
+    note = place.base / "store/upkeep"
+    note.unlink()
+    config = Config(base=place.base, auto_prune=False)
+    with CheckpointManager(config, owner_pid=os.getpid()) as manager:
+        (directory / "data").write_bytes(b"new")
+        assert manager.snapshot(directory, "by a hook")
+    assert not note.exists()
 
 
 def test_an_unplugged_drive_survives_the_sweep_at_start_up(place: Place) -> None:
