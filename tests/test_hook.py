@@ -621,6 +621,20 @@ def test_the_sweep_comes_at_the_end(
     _wait_for(marker.exists)
 
 
+@pytest.mark.parametrize(("host", "name"), [("codex", "Stop"), ("claude-code", "UserPromptSubmit")])
+def test_upkeep_comes_between_turns(
+    host: str, name: str, hook: Callable[..., subprocess.CompletedProcess[bytes]], home: Path
+) -> None:
+    """In a process of its own, if it was not done lately; a tool call never waits for it."""
+    note = home / ".hermes" / "checkpoints" / "store" / "upkeep"
+    hook(host, **_rm("PreToolUse"))
+    hook(host, **_rm("PostToolUse"))
+    assert not note.exists()
+    done = hook(host, hook_event_name=name, prompt="go on")
+    assert (done.returncode, done.stdout) == (0, b"")
+    _wait_for(note.exists)
+
+
 def _wait_for(condition: Callable[[], bool]) -> None:
     for _ in range(2000):
         if condition():

@@ -101,7 +101,8 @@ def _is_idle(event: Event, config: Config, session: str) -> bool:
     if event.kind is Kind.AFTER:
         return not call_file(calls, session, event.call).exists()
     if event.kind is Kind.TURN_END or (event.kind is Kind.PROMPT and event.turn):
-        return not calls.is_dir() or not any(calls.iterdir())
+        nothing_open = not calls.is_dir() or not any(calls.iterdir())
+        return nothing_open and not _is_upkeep_due(config)
     return False
 
 
@@ -161,6 +162,7 @@ class _Hook:
             from hermes_checkpoints.turns import new_id
 
             self._memory.keep(turn=new_id())
+        self._keep_up_if_due()
 
     def _before(self, manager: CheckpointManager) -> Answer | None:
         from hermes_checkpoints.records import ToolCall
@@ -187,6 +189,7 @@ class _Hook:
 
     def _turn_end(self, manager: CheckpointManager) -> None:
         manager.settle(self._session, record=self._host.failures_unsaid)
+        self._keep_up_if_due()
 
     def _session_end(self, manager: CheckpointManager) -> None:
         manager.settle(self._session, record=self._host.failures_unsaid)
@@ -194,7 +197,11 @@ class _Hook:
             manager.settle(session)  # what a host that was killed has left
             manager.end_session(session)
             _Memory(self._config.base_path, session).forget()
-        _sweep_apart(self._config)
+        _upkeep_apart(self._config)
+
+    def _keep_up_if_due(self) -> None:
+        if _is_upkeep_due(self._config):
+            _upkeep_apart(self._config)
 
     # ------------------------------------------------------------------ words
 
@@ -286,21 +293,28 @@ def _name_and_parent(pid: int) -> tuple[str, int]:
     return name, int(text.rpartition(")")[2].split()[1])
 
 
-def _sweep_apart(config: Config) -> None:
-    """The sweep that a start-up would do, in a process that the host does not wait for."""
-    if not config.auto_prune or not hasattr(os, "fork") or os.fork():
+def _is_upkeep_due(config: Config) -> bool:
+    from hermes_checkpoints.background import is_due
+
+    store = config.base_path / "store"
+    return is_due(store / "upkeep") and store.is_dir()
+
+
+def _upkeep_apart(config: Config) -> None:
+    """What a manager does at start-up and at its end, in a process that nobody waits for."""
+    if not hasattr(os, "fork") or os.fork():
         return
     try:
         os.setsid()
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        _sweep(config)
+        _keep_up(config)
     finally:
         os._exit(0)
 
 
-def _sweep(config: Config) -> None:
+def _keep_up(config: Config) -> None:
     from hermes_checkpoints.housekeeping import Housekeeping
     from hermes_checkpoints.manager import CheckpointManager
 
@@ -309,3 +323,5 @@ def _sweep(config: Config) -> None:
         thread = house.start_up()
         if thread is not None:
             thread.join()
+        if house.has_store:
+            house.background.now()
