@@ -55,6 +55,11 @@ class Book:
         return Groups(self.groups_file)
 
     @property
+    def under_way(self) -> bool:
+        """Whether a rollback runs here, or was interrupted."""
+        return self.journal.exists or self.group_journal.exists
+
+    @property
     def interrupted(self) -> bool:
         """Whether a rollback broke off here. Looks at two names, as a rule."""
         if self.journal_file.exists() and self.journal.abandoned:

@@ -278,7 +278,7 @@ class Housekeeping:
 
     def _in_use(self, project: Project) -> bool:
         book = self._books.of(project)
-        return book.journal.exists or bool(book.leases.running())
+        return book.under_way or bool(book.leases.running())
 
     # ------------------------------------------------------------------ at start-up
 
@@ -482,6 +482,7 @@ class Housekeeping:
         ids = self._store.forget_path(project, path)
         with self._store.lock(project):
             bookkeeping.forget_path(self._books.of(project), path, ids)
+            Links(self._store, self._books, self._config).renamed(project, ids)
         return ids
 
     def relink(self, old: Project, new: Project) -> None:
