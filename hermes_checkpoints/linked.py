@@ -187,10 +187,20 @@ class LinkedRecovery:
                 if one.gone:
                     ready = replace(ready, notes=(*ready.notes, _without_git(one.prefix)))
                 parts.append(_Prepared(one.prefix, ready, tuple(new)))
+            return self._saved(parts, whole, how.get("session", ""))
         except BaseException:
             self._unmake(project, made)
             raise
-        return parts
+
+    def _saved(self, parts: Sequence[_Prepared], whole: Plan, session: str) -> list[_Prepared]:
+        """The parts, with a snapshot of the outer project also where only others will change."""
+        own = next((one.ready for one in parts if not one.prefix), None)
+        if not any(one.ready.task for one in parts) or (own is not None and own.task is not None):
+            return list(parts)
+        safety = self.recovery.save_before(whole.project, whole.checkpoint, session)
+        blank = Plan(whole.project, whole.checkpoint, whole.keep_edits)
+        saved = replace(own or Ready(whole.project, blank), safety=safety)
+        return [_Prepared("", saved), *(one for one in parts if one.prefix)]
 
     def _ready(
         self,

@@ -217,6 +217,14 @@ class Recovery:
             report = replace(report, action=UNDO, target=ready.target)
         return replace(report, notes=(*ready.notes, *report.notes))
 
+    def save_before(self, project: Project, target: Checkpoint, session: str) -> Checkpoint:
+        """The safety snapshot of a project in which nothing but linked repositories will change.
+
+        Raises `RestoreRefused`.
+        """
+        seen = self.store.observe(project, self.config.capture_rules)
+        return self._save(project, seen, target, session)
+
     def _save(
         self, project: Project, observation: Observation, target: Checkpoint, session: str
     ) -> Checkpoint:

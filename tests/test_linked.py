@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,6 +11,9 @@ from typing import Any, ClassVar
 import pytest
 
 import hermes_checkpoints as hc
+from hermes_checkpoints.linked import LinkedRecovery
+from hermes_checkpoints.recovery import Recovery
+from hermes_checkpoints.sessions import Owner
 
 
 class Scene:
@@ -22,7 +26,12 @@ class Scene:
         for repository in ("tool", "tool/deep"):
             (root / repository / ".git").mkdir()
         self.manager = hc.CheckpointManager(
-            hc.Config(base=base, store=store, nested_repos="capture", auto_prune=False, **options),
+            hc.Config(
+                base=base,
+                store=store,
+                auto_prune=False,
+                **{"nested_repos": "capture", **options},
+            ),
             session_id="s",
             cwd=root,
         )
@@ -36,6 +45,22 @@ class Scene:
         with self.manager.guard(hc.ToolCall("terminal", {"command": "make all"})):
             for path, text in changes.items():
                 put(self.root / path, text)
+
+    def remove(self, name: str) -> None:
+        """A turn in which a command removes a directory with all that is in it."""
+        self.manager.new_turn()
+        with self.manager.guard(hc.ToolCall("terminal", {"command": f"rm -rf {name}"})):
+            shutil.rmtree(self.root / name)
+
+    def stopping(self, stop: Callable[[str], None]) -> LinkedRecovery:
+        """Recovery that calls `stop` before each change."""
+        m = self.manager
+        return LinkedRecovery(Recovery(store=m.store, books=m.books, config=m.config, step=stop))
+
+    def restore(self, recovery: LinkedRecovery, number: int = 1) -> hc.Report:
+        checkpoint = self.manager.list_checkpoints(self.root)[number - 1]
+        project = self.manager.project(self.root)
+        return recovery.restore(project, checkpoint, keep_edits=False, session="s")
 
     def say(self, line: str) -> hc.Reply:
         return self.slash.run(line, cwd=self.root)
@@ -203,3 +228,322 @@ def test_nothing_of_a_repositorys_git_is_captured(make: Make) -> None:
     project = scene.manager.project(scene.root / "tool")
     (checkpoint,) = scene.manager.list_checkpoints(scene.root / "tool")
     assert set(scene.manager.store.entries(project, checkpoint.tree)) == {"x", "y", "deep"}
+
+
+# --------------------------------------------------------------------------- it is not there
+
+
+@pytest.mark.parametrize("option", ["", " --all"])
+def test_a_repository_that_was_removed_comes_back(make: Make, option: str) -> None:
+    """The files of a linked repository that the agent removed are back, those inside it too."""
+    scene = make()
+    scene.remove("tool")
+    reply = scene.say("/rollback 1" + option)
+    assert reply.ok, reply.text
+    assert scene.now == scene.files
+    assert "its .git is in no checkpoint" in reply.text
+
+
+def test_a_repository_comes_back_with_the_directory_around_it(make: Make) -> None:
+    """A linked repository below a directory that the agent removed comes back with that."""
+    scene = make()
+    put(scene.root / "lib/plain", "p0")
+    put(scene.root / "lib/own/x", "o0")
+    (scene.root / "lib/own/.git").mkdir()
+    before = scene.now
+    scene.remove("lib")
+    reply = scene.say("/rollback 1")
+    assert reply.ok, reply.text
+    assert scene.now == before
+
+
+def test_a_repository_that_a_script_removed_comes_back(make: Make) -> None:
+    """A command that names nothing and removes a linked repository is known to have done it."""
+    scene = make()
+    scene.manager.new_turn()
+    with scene.manager.guard(hc.ToolCall("terminal", {"command": "make clean"})):
+        shutil.rmtree(scene.root / "tool")
+    reply = scene.say("/rollback 1")
+    assert reply.ok, reply.text
+    assert scene.now == scene.files
+
+
+def test_a_plan_for_a_removed_repository_makes_nothing(make: Make) -> None:
+    """A plan names the files that would come back, and the directory is not made for it."""
+    scene = make()
+    scene.remove("tool")
+    plan = scene.manager.plan(scene.root, 1)
+    assert {s.path for s in plan.writes} == {"tool/x", "tool/y", "tool/deep/z"}
+    assert not (scene.root / "tool").exists()
+    assert scene.manager.restore(scene.root, 1, plan=plan).ok
+    assert scene.now == scene.files
+
+
+def test_a_repository_that_a_person_removed_stays_removed(make: Make) -> None:
+    """A plain rollback makes no directory for a repository that a person removed."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    shutil.rmtree(scene.root / "tool")
+    reply = scene.say("/rollback 1")
+    assert reply.ok, reply.text
+    assert scene.now == {"a": "a0"}
+    assert not (scene.root / "tool").exists()
+    assert reply.report is not None
+    assert {s.path for s in reply.report.kept} == {"tool/x", "tool/y", "tool/deep/z"}
+    assert scene.say("/rollback 2 --all").ok
+    assert scene.now == scene.files
+
+
+def test_undo_takes_a_returned_repository_away_again(make: Make) -> None:
+    """Undo leaves neither the files nor the directories of a repository that came back."""
+    scene = make()
+    scene.remove("tool")
+    assert scene.say("/rollback 1").ok
+    reply = scene.say("/rollback undo")
+    assert reply.ok, reply.text
+    assert not (scene.root / "tool").exists()
+
+
+def test_a_returned_repository_is_no_plain_part_of_the_project(make: Make) -> None:
+    """A second rollback leaves alone what the first has brought back, though its `.git` is gone."""
+    scene = make()
+    scene.remove("tool")
+    assert scene.say("/rollback 1 --all").ok
+    assert "before rollback" in scene.manager.list_checkpoints(scene.root)[0].reason
+    reply = scene.say("/rollback 2 --all")
+    assert reply.ok, reply.text
+    assert scene.now == scene.files
+
+
+@pytest.mark.parametrize("place", ["link", "dangling", "file"])
+def test_what_is_in_the_place_of_a_repository_stays(make: Make, tmp_path: Path, place: str) -> None:
+    """With a link or a file in its place a repository is not restorable, and the rest is done."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    shutil.rmtree(scene.root / "tool")
+    (tmp_path / "elsewhere/.git").mkdir(parents=True)
+    if place == "file":
+        put(scene.root / "tool", "mine")
+    else:
+        (scene.root / "tool").symlink_to(tmp_path / ("elsewhere" if place == "link" else "gone"))
+    for option in ("", " --all"):
+        put(scene.root / "a", "a1")
+        number = len(scene.manager.list_checkpoints(scene.root))
+        reply = scene.say(f"/rollback {number}{option}")
+        assert not reply.ok
+        assert reply.report is not None
+        assert [gap.path for gap in reply.report.unrestorable] == ["tool"], reply.text
+        assert "in its place now" in reply.text
+        assert (scene.root / "a").read_text(encoding="utf-8") == "a0"
+        assert (scene.root / "tool").is_symlink() is (place != "file")
+        assert os.listdir(tmp_path / "elsewhere") == [".git"]
+
+
+def test_a_link_to_a_checkpoint_that_is_gone_is_listed(make: Make) -> None:
+    """A repository whose own history was deleted is not restorable, and the rest is done."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    scene.manager.store.forget(scene.manager.project(scene.root / "tool"))
+    reply = scene.say("/rollback 1")
+    assert not reply.ok
+    assert "in the store no more" in reply.text
+    assert scene.now == scene.files
+
+
+# --------------------------------------------------------------------------- all parts, or none
+
+
+def test_a_tool_that_runs_in_a_repository_stops_the_whole(make: Make) -> None:
+    """While a call runs in a linked repository, nothing of the project is rolled back."""
+    scene = make()
+    scene.agent(WRECK)
+    before = scene.now
+    call = hc.ToolCall("write_file", {"path": str(scene.root / "tool/deep/z")})
+    project = scene.manager.project(scene.root)
+    book = scene.manager.books.of(scene.manager.project(scene.root / "tool/deep"))
+    with scene.manager.guard(call):
+        (lease,) = book.leases.running()
+    book.leases.open(lease.call, lease.tool, "another")
+    listed = scene.manager.list_checkpoints(scene.root)
+    reply = scene.say("/rollback 1 --all")
+    assert not reply.ok
+    assert "has been running" in reply.text
+    assert scene.now == before
+    assert scene.manager.list_checkpoints(project.root) == listed
+
+
+class _Stop(BaseException):
+    """The process is killed here."""
+
+
+def test_killed_anywhere_all_parts_are_finished_and_undone_as_one(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a rollback is killed, it is announced, the next command finishes it in every
+    repository, and undo then takes back all of it.
+    """
+    scene = make()
+    scene.agent(WRECK)
+    wrecked = scene.now
+    steps: list[str] = []
+    scene.restore(scene.stopping(steps.append))
+    assert scene.say("/rollback undo").ok
+    assert steps.count("journal") == 3
+    project = scene.manager.project(scene.root)
+    for at in range(len(steps)):
+        left = iter(range(at))
+
+        def stop(_: str, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise _Stop
+
+        number = len(scene.manager.list_checkpoints(scene.root))
+        with pytest.raises(_Stop):
+            scene.restore(scene.stopping(stop), number)
+        with monkeypatch.context() as dead:
+            dead.setattr(Owner, "alive", property(lambda _: False))
+            assert "was interrupted" in scene.say("/rollback").text
+        reply = scene.say("/rollback undo")
+        assert reply.ok, reply.text
+        assert "finished in all its parts" in reply.text
+        assert scene.now == wrecked, steps[at]
+        assert not scene.manager.books.of(project).under_way
+
+
+def test_an_undo_that_was_killed_is_finished(make: Make) -> None:
+    """Wherever an undo is killed, the next rollback finds all its parts finished first."""
+    scene = make()
+    scene.agent(WRECK)
+    wrecked = scene.now
+    steps: list[str] = []
+    scene.restore(scene.stopping(lambda _: None))
+    project = scene.manager.project(scene.root)
+    scene.stopping(steps.append).undo(project, session="s")
+    for at in range(len(steps)):
+        left = iter(range(at))
+
+        def stop(_: str, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise _Stop
+
+        number = len(scene.manager.list_checkpoints(scene.root))
+        scene.restore(scene.stopping(lambda _: None), number)
+        with pytest.raises(_Stop):
+            scene.stopping(stop).undo(project, session="s")
+        report = scene.stopping(lambda _: None).recover(project)
+        assert report is not None
+        assert report.ok
+        assert scene.now == wrecked, steps[at]
+
+
+def test_where_one_part_fails_the_others_are_taken_back(make: Make) -> None:
+    """A part whose journal can't be written leaves every repository as it was."""
+    scene = make()
+    scene.agent(WRECK)
+    wrecked = scene.now
+    seen: list[str] = []
+
+    def fail(step: str) -> None:
+        seen.append(step)
+        if step == "journal" and seen.count("journal") == 3:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(hc.RestoreFailed):
+        scene.restore(scene.stopping(fail))
+    assert scene.now == wrecked
+    assert not scene.manager.books.of(scene.manager.project(scene.root)).under_way
+    assert not scene.say("/rollback undo").ok
+    assert scene.say("/rollback 2 --all").ok
+    assert scene.now == scene.files
+
+
+# --------------------------------------------------------------------------- whose doing it was
+
+
+def test_what_a_person_put_into_a_repository_is_held_before_a_command(make: Make) -> None:
+    """A person's edit in a linked repository, destroyed in the same turn, is what comes back."""
+    scene = make()
+    scene.manager.new_turn()
+    with scene.manager.guard(hc.ToolCall("write_file", {"path": str(scene.root / "a")})):
+        put(scene.root / "a", "a1")
+    put(scene.root / "tool/deep/z", "mine")
+    with scene.manager.guard(hc.ToolCall("terminal", {"command": "make all"})):
+        put(scene.root / "tool/deep/z", "z1")
+    reply = scene.say("/rollback 1")
+    assert reply.ok, reply.text
+    assert scene.now == {**scene.files, "tool/deep/z": "mine"}
+
+
+def test_what_a_command_changes_in_a_repository_is_the_agents(make: Make) -> None:
+    """A plain rollback takes back what a command that named nothing did in any repository."""
+    scene = make()
+    scene.agent(WRECK)
+    reply = scene.say("/rollback 1")
+    assert reply.ok, reply.text
+    assert scene.now == scene.files
+
+
+def test_without_capture_a_command_protects_no_repository(make: Make) -> None:
+    """With `nested_repos: refuse` a command in a project leaves the repositories in it alone."""
+    scene = make(nested_repos="refuse")
+    scene.agent({"tool/x": "x1"})
+    roots = [record.project.root for record in scene.manager.store.projects()]
+    assert roots == [os.path.realpath(scene.root)]
+
+
+# --------------------------------------------------------------------------- words
+
+
+def test_diff_shows_linked_repositories(make: Make) -> None:
+    """A diff names what changed in every repository with its place, also where lines look like
+    headers, and one summary counts it all.
+    """
+    scene = make()
+    put(scene.root / "tool/y", "-- a/y\n++ b/y\n")
+    scene.agent({"a": "a1", "tool/x": "x1", "tool/deep/z": "z1", "tool/y": "-- a/q\n++ b/q\n"})
+    diff = scene.manager.diff(scene.root, 1)
+    for path in (b"a", b"tool/x", b"tool/y", b"tool/deep/z"):
+        assert b"diff --git a/%s b/%s\n" % (path, path) in diff.patch
+        assert b"--- a/%s\n" % path in diff.patch
+        assert b" %s " % path in diff.stat
+    assert b"\n--- a/y\n+++ b/y\n" not in diff.patch
+    assert b"\n--- a/y\n" in diff.patch
+    assert diff.stat.count(b"changed") <= 1
+    inside = scene.manager.diff(scene.root, 1, paths=["tool/deep"])
+    assert inside.patch.count(b"diff --git") == 1
+    assert b" tool/deep/z " in inside.stat
+
+
+def test_undo_names_paths_as_the_rollback_did(make: Make) -> None:
+    """The paths of the outer project have nothing in front of them in the report of an undo."""
+    scene = make()
+    scene.agent({"a": "a1", "tool/x": "x1"})
+    scene.say("/rollback 1")
+    reply = scene.say("/rollback undo")
+    assert reply.report is not None
+    assert set(reply.report.restored) == {"a", "tool/x"}
+
+
+# --------------------------------------------------------------------------- forgetting
+
+
+def test_after_forgetting_links_are_let_go(make: Make) -> None:
+    """Checkpoints that have new ids unpin what they link to when they are dropped."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    project, inner = (scene.manager.project(scene.root / name) for name in ("", "tool"))
+    scene.manager.housekeeping.forget_path(project, "a")
+    (checkpoint,) = scene.manager.store.list(project)
+    assert [c.pins for c in scene.manager.store.list(inner)] == [(f"link-{checkpoint.id}",)]
+    scene.manager.housekeeping._let_go(project, [checkpoint.id])
+    assert [c.pins for c in scene.manager.store.list(inner)] == [()]
+
+
+def test_after_forgetting_in_a_repository_the_links_to_it_hold(make: Make) -> None:
+    """A path that is forgotten in a linked repository breaks no rollback of the project."""
+    scene = make()
+    scene.agent(WRECK)
+    inner = scene.manager.project(scene.root / "tool")
+    assert scene.manager.housekeeping.forget_path(inner, "y")
+    reply = scene.say("/rollback 1 --all")
+    assert scene.now == scene.files, reply.text
