@@ -321,6 +321,27 @@ def test_shallow_is_derived(tmp_path: Path) -> None:
     scene.fsck()
 
 
+def test_a_commit_graph_of_another_program_is_not_believed(tmp_path: Path) -> None:
+    """It may speak of commits that are gone; verify does not go by it, and upkeep removes it."""
+    scene = GitScene(tmp_path)
+    made = []
+    for number in range(3):
+        scene.put("a", f"{number}")
+        made.append(scene.taken())
+    scene.git("commit-graph", "write", "--reachable")
+    assert (scene.path / "objects/info/commit-graph").exists()
+    _object(scene, made[1].id).unlink()
+    assert any("lost" in p.what for p in scene.again().store.verify())
+    scene.store.verify(fix=True)
+    again = scene.again()
+    assert again.ids() == [made[2].id, made[0].id]
+    assert again.holds(made[0]) == {"a": b"0"}
+    scene.git("commit-graph", "write", "--reachable")
+    assert scene.store.compact(full=True).why_not == ""
+    assert again.store.verify(read_data=True) == []
+    scene.fsck()
+
+
 @pytest.mark.parametrize("supplement", [False, True])
 def test_shallow_may_lag(supplement: bool, tmp_path: Path) -> None:
     """What is dropped after an upkeep is behind the boundary at the next one: no damage till then.

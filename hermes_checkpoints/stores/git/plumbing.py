@@ -45,6 +45,7 @@ _OPTIONS = (
     "core.quotePath=false",
     "core.looseCompression=1",
     "core.logAllRefUpdates=false",
+    "core.commitGraph=false",  # Hermes' gc writes one, which speaks of commits that are gone
     "gc.auto=0",  # a detached gc was killed by hosts and left locks
     "maintenance.auto=false",
     "commit.gpgSign=false",

@@ -95,6 +95,7 @@ class Reclaim:
             for project_id in self.project_ids():
                 self._history.trim_meta(project_id)
         self.write_shallow()
+        self.drop_commit_graph()
         counts = self._counts()
         if not full and counts.loose <= _MANY_LOOSE and counts.packs <= _MANY_PACKS:
             return swept, ""
@@ -131,7 +132,7 @@ class Reclaim:
     def write_shallow(self) -> None:
         """Tell git where histories end, before any object behind goes. Derived, never edited."""
         path = self._layout.path("shallow")
-        wanted = self.shallow_lines(self._history.bases(p) for p in self.project_ids())
+        wanted = self.commits_there(self._history.bases(p) for p in self.project_ids())
         if wanted == _lines(path):
             return
         lock = path + ".lock"
@@ -150,8 +151,14 @@ class Reclaim:
             _unlink(path)
             _unlink(lock)
 
-    def shallow_lines(self, bases: Iterable[Collection[str]]) -> list[str]:
-        """The ids of those boundary commits that are there: one that is not fails every git."""
+    def drop_commit_graph(self) -> None:
+        """Nothing of ours writes or reads one; what another program wrote turns false."""
+        info = self._layout.path("objects", "info")
+        _unlink(f"{info}/commit-graph")
+        shutil.rmtree(f"{info}/commit-graphs", ignore_errors=True)
+
+    def commits_there(self, bases: Iterable[Collection[str]]) -> list[str]:
+        """The ids of those commits that are there: one that is not fails every git."""
         asked = sorted({one for some in bases for one in some})
         if not asked:
             return []
@@ -171,10 +178,10 @@ class Reclaim:
             ends = self._history.bases(project_id)
             bases.update(ends)
             inner.update(self._history.commits(project_id)[:-1])
-        if there & (inner - bases) or there - set(self.shallow_lines([there])):
+        if there & (inner - bases) or there - set(self.commits_there([there])):
             return True
-        parents = self._parents(self.shallow_lines([bases - there]))
-        return len(self.shallow_lines([parents])) < len(parents)
+        parents = self._parents(self.commits_there([bases - there]))
+        return len(self.commits_there([parents])) < len(parents)
 
     def _parents(self, commits: Sequence[str]) -> set[str]:
         """The parents that commits name, whatever `shallow` says."""
@@ -188,7 +195,7 @@ class Reclaim:
         shallow = self._layout.path(f"shallow.{os.getpid()}.proposed")
         try:
             with open(shallow, "w", encoding="ascii") as file:
-                file.writelines(line + "\n" for line in self.shallow_lines(bases))
+                file.writelines(line + "\n" for line in self.commits_there(bases))
             yield {"GIT_SHALLOW_FILE": shallow}
         finally:
             _unlink(shallow)

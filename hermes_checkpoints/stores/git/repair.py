@@ -198,6 +198,7 @@ class Repair:
                     finding.mend()
             if fix:
                 self._reclaim.write_shallow()
+                self._reclaim.drop_commit_graph()
         return found
 
     def _check(self, read_data: bool) -> Iterator[_Finding]:
@@ -302,9 +303,12 @@ class Repair:
     def _drop_damaged(self, project_id: str) -> None:
         """Take off the list what can't be restored whole: a checkpoint exists or it is gone."""
         with self._locks.held(project_id):
-            rows = self._history.catalogue(project_id).rows
+            listed = [row.checkpoint for row in self._history.catalogue(project_id).rows]
+            commits = set(self._reclaim.commits_there([self._history.commits(project_id)]))
             damaged = [
-                row.checkpoint for row in rows if self._missing(Reach([row.checkpoint.tree], []))
+                one
+                for one in listed
+                if not commits.issuperset((one.id, *one.supplements)) or self._is_torn(one.tree)
             ]
             for one in damaged:
                 for pin in self._history.pins(project_id).get(one.id, ()):
