@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.stores.kit import GitScene
+from hermes_checkpoints.config import Config
+from hermes_checkpoints.errors import StoreError
+from hermes_checkpoints.manager import CheckpointManager
+from hermes_checkpoints.records import Checkpoint, ToolCall
+from tests.stores.kit import GitScene, run_git
 
 WHEEL = "hermes-agent==0.19.0"
 
@@ -37,6 +41,30 @@ for step in steps:
         name, _, text = rest.partition("=")
         (pathlib.Path(project) / name).write_text(text)
 print(json.dumps(said))
+"""
+
+
+RECLAIMER = """
+import os, pathlib, sys
+home, project, stop = sys.argv[2:]
+os.environ["HERMES_HOME"] = home
+sys.path.insert(0, sys.argv[1])
+import tools.checkpoint_manager as cm
+cm.CHECKPOINT_BASE = pathlib.Path(home) / "checkpoints"
+run, collected = cm._run_git, 0
+def counted(args, *rest, **options):
+    global collected
+    collected += args[:2] == ["gc", "--prune=now"]
+    return run(args, *rest, **options)
+cm._run_git = counted
+manager = cm.CheckpointManager(enabled=True, max_snapshots=2)
+number = 0
+while not pathlib.Path(stop).exists():
+    number += 1
+    (pathlib.Path(project) / "a").write_text(f"theirs {number}")
+    manager.new_turn()
+    manager.ensure_checkpoint(project, f"{number}")
+print(collected)
 """
 
 
@@ -124,3 +152,93 @@ def test_it_reads_our_store(wheel: Path, tmp_path: Path) -> None:
     assert any("another program" in problem.what for problem in scene.store.verify())
     assert hermes(wheel, scene, "list")[0][0] == [made.id, "ours again"]
     scene.fsck()
+
+
+def _harmed(manager: CheckpointManager, made: dict[Path, dict[str, str]]) -> set[str]:
+    """Ids of the projects that lack a checkpoint they should list, or hold one that is torn."""
+    found = set()
+    for project, expected in made.items():
+        listed = {one.id: one for one in manager.list_checkpoints(project)}
+        newest = list(expected)[-manager.config.max_snapshots :]
+        whole = all(
+            one in listed and _is_whole(manager, project, listed[one], expected[one])
+            for one in newest
+        )
+        if not whole:
+            found.add(manager.project(project).id)
+    return found
+
+
+def _is_whole(manager: CheckpointManager, project: Path, one: Checkpoint, expected: str) -> bool:
+    found = manager.project(project)
+    try:
+        states = manager.store.entries(found, one.tree)
+        contents = manager.store.read(found, [s.content for s in states.values()])
+        files = dict(zip(states, contents, strict=True))
+    except StoreError:
+        return False
+    return files["a"].decode() == expected
+
+
+@pytest.mark.long
+def test_its_garbage_collector_beside_us(wheel: Path, tmp_path: Path) -> None:
+    """While it runs `gc --prune=now`, tools run, others are unaffected, and verify names a loss."""
+    config = Config(base=tmp_path / "checkpoints", auto_prune=False)
+    ours = [tmp_path / name for name in ("one", "two")]
+    quiet, theirs = tmp_path / "quiet", tmp_path / "theirs"
+    for project in (*ours, quiet, theirs):
+        project.mkdir()
+        (project / "pyproject.toml").touch()
+        (project / "a").write_text("first")
+    stop = tmp_path / "stop"
+    written: dict[Path, dict[str, str]] = {project: {} for project in (*ours, quiet)}
+    with CheckpointManager(config) as manager:
+        manager.snapshot(quiet, "before all")
+        before = manager.list_checkpoints(quiet)
+        written[quiet][before[0].id] = "first"
+        words = [str(wheel), str(tmp_path), str(theirs), str(stop)]
+        other = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", RECLAIMER, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            for number in range(240):
+                file = ours[number % 2] / "a"
+                was = file.read_text()
+                manager.new_turn()
+                call = ToolCall(
+                    "write_file", {"path": str(file), "content": ""}, cwd=str(file.parent)
+                )
+                with manager.guard(call) as guard:
+                    file.write_text(f"{number}")
+                assert file.read_text() == f"{number}"
+                made = getattr(guard.outcome, "checkpoint", None)
+                if made is not None:
+                    written[file.parent][made.id] = was
+        finally:
+            stop.touch()
+            out, err = other.communicate(timeout=120)
+        assert other.returncode == 0, err
+        problems = list(manager.verify(read_data=True))
+        harmed = _harmed(manager, written)
+        number = sum(len(one) for one in written.values())
+        print(
+            f"\n240 turns beside {out.strip()} runs of its `gc --prune=now`: {number}"
+            f" checkpoints made, {len(harmed)} of 3 projects lost some; verify: {problems}"
+        )
+        assert int(out) > 5
+        assert number > 200
+        assert harmed <= {problem.project for problem in problems}
+        assert manager.list_checkpoints(quiet) == before
+        assert manager.project(quiet).id not in harmed
+        manager.verify(fix=True)
+        for project in ours:
+            newest = manager.list_checkpoints(project)[0]
+            assert _is_whole(manager, project, newest, written[project][newest.id])
+            assert manager.snapshot(project, "afterwards")
+            assert manager.list_checkpoints(project)[0].reason == "afterwards"
+        assert list(manager.verify(read_data=True)) == []
+    store = str(config.base_path / "store")
+    assert run_git("--git-dir", store, "fsck", "--full", "--no-dangling").stdout == b""
