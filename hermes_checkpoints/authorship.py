@@ -58,7 +58,7 @@ class History:
     ) -> None:
         self._age = {c.id: age for age, c in enumerate(checkpoints)}
         self._target = target
-        self._ours = ours
+        self._overruled = ours
         self._entries: dict[str, list[Entry]] = {}
         self._rules: dict[tuple[str, str], list[Entry]] = {}
         for entry in self._later(list(entries)):
@@ -89,6 +89,9 @@ class History:
             if path.startswith(change.path.removesuffix(_RULES))
         ]
 
+    def _ours(self, entry: Entry) -> bool:
+        return not entry.moved and self._overruled(entry)
+
     def trace(self, path: str, now: FileState | None, then: FileState | None) -> Finding:
         """Who made the present state of a path, and what a plain restore may put there."""
         entries = self._entries.get(path, [])
@@ -97,6 +100,9 @@ class History:
         newest = entries[-1]
         if not same(newest.after, now):
             return Finding(False, _changed_after(newest, now))
+        if newest.moved:
+            why = f"older than {_tool(newest)}'s call, which may have moved it here"
+            return Finding(False, why)
         if not self._ours(newest):
             return Finding(False, f"{_by(newest)} of session {newest.session}, which still runs")
         target, oldest = self._walk(entries, now, then)
@@ -112,8 +118,9 @@ class History:
         """Whose the state is that our run of writes began from."""
         at = entries.index(oldest)
         before = entries[at - 1] if at else None
-        theirs = before is not None and same(before.after, state) and not self._ours(before)
-        return f"session {before.session}'s" if before and theirs else "your"
+        if before is None or before.moved or self._ours(before):
+            return "your"
+        return f"session {before.session}'s" if same(before.after, state) else "your"
 
     def _walk(
         self, entries: Sequence[Entry], state: FileState | None, then: FileState | None

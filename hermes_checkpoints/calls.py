@@ -139,8 +139,9 @@ class Calls:
                         self.store, self.config, project, paths, certain=certain
                     )
         except BaseException:  # Ctrl-C: the call will not run
-            for one in done:
-                self.attribute(one, scope, call, intent.tool, record=False)
+            with contextlib.ExitStack() as ends:  # each, whatever happens to the others
+                for one in done:
+                    ends.callback(self.attribute, one, scope, call, intent.tool, record=False)
             raise
         return done
 
@@ -361,6 +362,9 @@ class Calls:
         return [path for path, state in foreign if held[path] != state]
 
     def _ours(self, entry: Entry, scope: Scope) -> bool:
+        """Whether what an entry tells of was made by the agent, in this session or an ended one."""
+        if entry.moved:
+            return False
         return entry.session == scope.session or not self.books.sessions.running(entry.session)
 
     # ------------------------------------------------------------------ after
@@ -407,12 +411,12 @@ class Calls:
         since = [entry for entry in ledger.entries() if entry.time >= before.began]
         now, changed = self._changed(store, before)
         mine = _unclaimed(since, changed)
-        for path in self._perhaps_moved(store, before, mine):
-            del mine[path]
+        moved = self._perhaps_moved(store, before, mine)
         turn = self._turns.get((project.id, scope.session))
         if turn is not None and now:
             own = {entry.path for entry in since if entry.session == scope.session}
-            turn.explained = now if changed.keys() <= mine.keys() | own else ""
+            accounted = (mine.keys() | own) - moved
+            turn.explained = now if changed.keys() <= accounted else ""
         stamp = Entry(
             path="",
             before=None,
@@ -427,7 +431,7 @@ class Calls:
         )
         ledger.append(
             [
-                dataclasses.replace(stamp, path=path, before=old, after=new)
+                dataclasses.replace(stamp, path=path, before=old, after=new, moved=path in moved)
                 for path, (old, new) in mine.items()
             ]
         )
@@ -458,10 +462,10 @@ class Calls:
             if old != new and not any(gap.covers(path) for gap in hidden)
         }
 
-    def _perhaps_moved(self, store: Store, before: Before, changed: _Changed) -> list[str]:
-        """New paths that are older than the call and of which nothing else is held.
+    def _perhaps_moved(self, store: Store, before: Before, changed: _Changed) -> set[str]:
+        """New paths that are older than the call, and whose content is not held elsewhere.
 
-        It may have moved them here from where no checkpoint looks, so they are nobody's to delete.
+        It may have moved them here from where no checkpoint looks.
         """
         old = {
             path: now
@@ -469,12 +473,12 @@ class Calls:
             if then is None and now is not None and _is_old(before.project.root, path, before.began)
         }
         if not old:
-            return []
+            return set()
         held = {s.content for s in before.states.values() if s}
         held.update(then.content for then, _ in changed.values() if then)
         if before.tree:
             held.update(s.content for s in store.entries(before.project, before.tree).values())
-        return [path for path, now in old.items() if now.content not in held]
+        return {path for path, now in old.items() if now.content not in held}
 
     # ------------------------------------------------------------------ trouble
 

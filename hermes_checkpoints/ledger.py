@@ -31,6 +31,8 @@ class Entry:
     around a command, during which a person may have edited too.
     Of a restore, `target` is the id of the checkpoint it went to, and `version` is true where it
     put back not that checkpoint's content but a person's version from between two agent writes.
+    `moved` is true of a new path whose file is older than the call: perhaps the call only moved it
+    there, from where no checkpoint looks, so it is not the agent's to delete.
     """
 
     path: str
@@ -46,6 +48,7 @@ class Entry:
     certain: bool = True
     target: str = ""
     version: bool = False
+    moved: bool = False
 
 
 class Ledger:
@@ -68,7 +71,7 @@ class Ledger:
             self._append("")
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Record what one call changed; `entries` share all but path, states and `version`."""
+        """Record what one call changed; `entries` share all but path, states and flags."""
         if entries:
             self._append(json.dumps(_line(entries), separators=(",", ":")) + "\n")
 
@@ -162,11 +165,13 @@ def _line(entries: Sequence[Entry]) -> dict[str, Any]:
         line["target"] = first.target
     if versions := [e.path for e in entries if e.version]:
         line["versions"] = versions
+    if moved := [e.path for e in entries if e.moved]:
+        line["moved"] = moved
     return line
 
 
 def _entries(record: dict[str, Any]) -> list[Entry]:
-    versions = frozenset(record.get("versions", ()))
+    versions, moved = (frozenset(record.get(flag, ())) for flag in ("versions", "moved"))
     return [
         Entry(
             path=path,
@@ -182,6 +187,7 @@ def _entries(record: dict[str, Any]) -> list[Entry]:
             certain=record["certain"],
             target=record.get("target", ""),
             version=path in versions,
+            moved=path in moved,
         )
         for path, before, after in record["wrote"]
     ]

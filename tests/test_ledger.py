@@ -29,7 +29,7 @@ def entry(path: str = "f", call: str = "c1", **more: object) -> Entry:
 
 def test_what_was_appended_is_read_back(ledger: Ledger) -> None:
     """Every field survives the file."""
-    wrote = [entry("a"), entry("b", before=None)]
+    wrote = [entry("a"), entry("b", before=None), entry("m", before=None, moved=True)]
     restored = entry("c", "r1", kind=RESTORE, target="t", version=True, certain=False)
     ledger.append(wrote)
     ledger.append([restored, replace(restored, path="d", version=False)])

@@ -712,8 +712,12 @@ def test_a_file_that_was_moved_here_is_not_made_by_the_agent(session: Open, tmp_
         put(s.root / "made", "1")
 
     s.run("python3 -c pass; ./tool", act)
-    assert [e.path for e in s.ledger] == ["made"]
-    s.manager.restore(s.root, 1)
+    assert {e.path: e.moved for e in s.ledger} == {"inside": True, "x.old": True, "made": False}
+    report = s.manager.restore(s.root, 1)
+    assert {step.path for step in report.kept if "may have moved it here" in step.why} == {
+        "inside",
+        "x.old",
+    }
     assert (s.root / "x.old").read_text(encoding="utf-8") == "rows"
     assert (s.root / "inside").read_text(encoding="utf-8") == "precious"
     assert not (s.root / "made").exists()
@@ -727,6 +731,8 @@ def test_what_was_moved_here_is_held_before_the_next_command(session: Open, tmp_
     s.run("./tool", lambda: (tmp_path / "outside").rename(s.root / "inside"))
     s.run("./tool", lambda: put(s.root / "inside", "gone"))
     assert s.held("inside") == b"precious"
+    s.manager.restore(s.root, 1)
+    assert (s.root / "inside").read_text(encoding="utf-8") == "precious"
 
 
 def test_a_renamed_file_goes_back(session: Open) -> None:
