@@ -54,7 +54,8 @@ class Task:
 
     `asides` are names that change (what stands in the way, and where it goes), `dirs` directories
     that are to be there in the end, `fresh` those that have to be made for the moves, `stale` those
-    that go if they are empty. `target` and `safety` are checkpoints; `undoes` is the task that an
+    that go if they are empty. `permissions` are bits of directories, given to those that are made.
+    `target` and `safety` are checkpoints; `undoes` is the task that an
     undo takes back.
     """
 
@@ -67,6 +68,7 @@ class Task:
     dirs: tuple[str, ...] = ()
     fresh: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    permissions: tuple[tuple[str, int], ...] = ()
     session: str = ""
     turn: str = ""
     time: float = 0.0
@@ -172,6 +174,8 @@ class _Run:
         self._staged: dict[str, str] = {}
         self._failed: set[str] = set()
         self._directories: set[str] = {""}
+        made = {*task.dirs, *task.fresh}
+        self._private = {d: bits for d, bits in task.permissions if d in made}
         self._coming = {move.path: move.new for move in task.moves if move.new is not None}
         self.done = Done()
 
@@ -223,6 +227,8 @@ class _Run:
             self._make(directory)
         for directory in sorted(self._task.stale, reverse=True):
             self._drop(directory)
+        for directory in sorted(self._private, reverse=True):
+            self._permit_directory(directory)
 
     def _one(self, move: Move, act: Callable[[Move], None]) -> None:
         with self._reporting(move.path):
@@ -246,7 +252,7 @@ class _Run:
             raise OSError(errno.EAGAIN, "it was changed while the rollback ran")
         directory = move.path.rpartition("/")[0]
         if spare.rpartition("/")[0] != directory:
-            self.done.made += worktree.make_directory(self._root, directory)
+            self._enter(directory)
         try:
             worktree.rename(self._root, spare, move.path)
         except IsADirectoryError:
@@ -291,7 +297,20 @@ class _Run:
         with self._reporting(directory):
             if not worktree.is_directory(self._root, directory):
                 self._step(f"directory {directory}")
-                self.done.made += worktree.make_directory(self._root, directory)
+                self._enter(directory)
+
+    def _enter(self, directory: str) -> None:
+        """Make a directory and those above it, none more open than it is to be in the end."""
+        for one in worktree.make_directory(self._root, directory):
+            self.done.made.append(one)
+            if one in self._private:
+                worktree.set_permissions(self._root, one, self._private[one] | 0o700)
+
+    def _permit_directory(self, directory: str) -> None:
+        """Give a directory its bits, which may close it: all that is to be in it is there."""
+        with self._reporting(directory):
+            if worktree.is_directory(self._root, directory):
+                worktree.set_permissions(self._root, directory, self._private[directory])
 
     def _drop(self, directory: str) -> None:
         if worktree.is_directory(self._root, directory):

@@ -207,12 +207,13 @@ def _sync(path: Path) -> None:
 
 _WORDS = ("id", "action", "target", "safety", "session", "turn", "time", "undoes")
 _LISTS = ("dirs", "fresh", "stale")
-assert {f.name for f in fields(Task)} == {*_WORDS, *_LISTS, "moves", "asides"}
+_PAIRS = ("asides", "permissions")
+assert {f.name for f in fields(Task)} == {*_WORDS, *_LISTS, *_PAIRS, "moves"}
 
 
 def _dump(task: Task) -> dict[str, Any]:
     return {
-        **{name: getattr(task, name) for name in (*_WORDS, *_LISTS, "asides")},
+        **{name: getattr(task, name) for name in (*_WORDS, *_LISTS, *_PAIRS)},
         "moves": [
             [m.path, _state(m.old), _state(m.new), m.old_permissions, m.permissions, m.version]
             for m in task.moves
@@ -226,6 +227,7 @@ def _load(record: dict[str, Any]) -> Task:
     return Task(
         **values,
         asides=tuple((old, new) for old, new in record["asides"]),
+        permissions=tuple((path, bits) for path, bits in record.get("permissions", ())),
         moves=tuple(
             Move(path, _from(old), _from(new), before, after, version)
             for path, old, new, before, after, version in record["moves"]

@@ -158,11 +158,13 @@ class Checkpoint:
     checkpoint and are `None` while they have not been computed.
     `gaps` names what is *not* held; `None` means unknown (made by another tool), never "no gaps".
     `named` are paths held because a call named them although a rule leaves them out: their absence
-    elsewhere is no evidence. `modes` are permission bits that differ from the usual 0644 and 0755,
-    `empty_dirs` directories without files that were recorded because a call named them.
+    elsewhere is no evidence. `modes` are permission bits that differ from the usual 0644 and 0755;
+    a name with a slash at its end is a directory's, whose usual bits are 0755.
+    `empty_dirs` are directories without files that were recorded because a call named them.
     `versions` are further contents of paths the tree already holds otherwise: what a person
-    had put there between two writes of the agent.
-    `exclude` are the patterns that were in force beside the project's ignore files; `None`: unknown.
+    had put there between two writes of the agent; or the same content under other permissions.
+    `version_modes` are their unusual bits, by path and content.
+    `exclude` are the patterns in force beside the project's ignore files, `None` if unknown.
     """
 
     id: str
@@ -177,6 +179,7 @@ class Checkpoint:
     modes: Mapping[str, int] = field(default_factory=dict)
     empty_dirs: tuple[str, ...] = ()
     versions: tuple[tuple[str, FileState], ...] = ()
+    version_modes: Mapping[tuple[str, str], int] = field(default_factory=dict)
     whole: bool = True
     exclude: tuple[str, ...] | None = None
     supplements: tuple[str, ...] = ()

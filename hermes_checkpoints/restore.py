@@ -22,7 +22,16 @@ from hermes_checkpoints.records import (
     StepKind,
 )
 
-__all__ = ["Scope", "Side", "Situation", "above", "directories_of", "make_plan", "moved_since"]
+__all__ = [
+    "Scope",
+    "Side",
+    "Situation",
+    "above",
+    "directories_of",
+    "make_plan",
+    "moved_since",
+    "usual_permissions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,9 @@ class Situation:
     `history` is `None` where there is no ledger at all. `ignored_then` are present paths that rules
     of then leave out, `missing_dirs` directories that it recorded as empty and that are not there.
     `vacant` are paths in a repository of today where nothing is, `repositories` those of today that
-    the checkpoint does not know. `held` tells whether the store can give a version back.
+    the checkpoint does not know. `chmodded` are the permission bits that paths of the checkpoint
+    had got, with their content as it was, before a call took them. `bits` are those of a version
+    (`None`: not known), and `held` tells whether the store can give a version back.
     """
 
     then: Side
@@ -85,6 +96,8 @@ class Situation:
     missing_dirs: tuple[str, ...] = ()
     vacant: frozenset[str] = frozenset()
     repositories: tuple[str, ...] = ()
+    chmodded: Mapping[str, int] = field(default_factory=dict)
+    bits: Callable[[str, FileState], int | None] = lambda _path, _state: None
     held: Callable[[str, FileState], bool] = lambda _path, _state: False
 
 
@@ -183,7 +196,7 @@ class _Planner:
             why = f"what is there now can't be saved first: {gap.reason.value}"
             return Step(StepKind.KEEP_UNSAVED, path, why, None, then) if then else None
         free = not self._keep_edits or path in self._it.scope.forced
-        if then == now and not self._differs_in_permissions(path):
+        if then == now and not self._differs_in_permissions(path, free=free):
             return None if free or path not in self._written else self._between(path, now, then)
         return self._free(path, now, then) if free else self._careful(path, now, then)
 
@@ -192,15 +205,17 @@ class _Planner:
         finding = self._trace(path, now, then)
         return self._careful(path, now, then) if finding.ours and finding.version else None
 
-    def _differs_in_permissions(self, path: str) -> bool:
+    def _differs_in_permissions(self, path: str, *, free: bool) -> bool:
         wanted = self._then.permissions(path) if path in self._then.files else None
+        if wanted is not None and not free:
+            wanted = self._it.chmodded.get(path, wanted)
         return wanted is not None and wanted != self._now.permissions(path)
 
     def _free(self, path: str, now: FileState | None, then: FileState | None) -> Step:
         """The step where hand-edits are to go, too."""
         finding = self._trace(path, now, then)
         if then is not None:
-            return self._write(path, finding.why, now, then)
+            return self._write(path, finding.why, now, then, self._then.permissions(path))
         unsure = self._why_perhaps_old(path, finding)
         if unsure:
             return Step(StepKind.KEEP_YOURS, path, unsure, now, now)
@@ -216,7 +231,11 @@ class _Planner:
         if finding.version and not self._it.held(path, finding.target):
             why = f"{finding.why}: it was not stored, so nothing is put in its place"
             return Step(StepKind.KEEP_YOURS, path, why, now, then)
-        return self._write(path, finding.why, now, finding.target, version=finding.version)
+        if finding.version:
+            bits = self._it.bits(path, finding.target)
+            return self._write(path, finding.why, now, finding.target, bits, version=True)
+        bits = self._it.chmodded.get(path, self._then.permissions(path))
+        return self._write(path, finding.why, now, finding.target, bits)
 
     def _careful_delete(
         self, path: str, now: FileState | None, then: FileState | None, finding: Finding
@@ -237,10 +256,10 @@ class _Planner:
         why: str,
         now: FileState | None,
         then: FileState,
+        known: int | None,
         *,
         version: bool = False,
     ) -> Step:
-        known = None if version else self._then.permissions(path)
         bits = known if known is not None else self._kept_bits(path, then)
         if then == now:
             why = f"its permissions; {why}"

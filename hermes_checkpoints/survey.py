@@ -21,7 +21,15 @@ from hermes_checkpoints.errors import SelectionError, StoreError
 from hermes_checkpoints.ledger import RESTORE, Entry
 from hermes_checkpoints.links import links_of
 from hermes_checkpoints.records import Checkpoint, FileState, Gap, GapReason, Plan, Project
-from hermes_checkpoints.restore import Scope, Side, Situation, above, directories_of, make_plan
+from hermes_checkpoints.restore import (
+    Scope,
+    Side,
+    Situation,
+    above,
+    directories_of,
+    make_plan,
+    usual_permissions,
+)
 from hermes_checkpoints.selection import Selection, parse
 from hermes_checkpoints.stores.base import Observation, Store
 from hermes_checkpoints.stores.patterns import IgnoreRules
@@ -191,6 +199,12 @@ class Surveyor:
             ),
             vacant=_vacant(project, then, now),
             repositories=tuple(g.path for g in _new_repositories(recorded, now) if g.path in scope),
+            chmodded={
+                path: checkpoint.version_modes.get((path, state.content), usual_permissions(state))
+                for path, state in checkpoint.versions
+                if then.files.get(path) == state
+            },
+            bits=lambda path, state: self._bits(project, recorded.checkpoints, path, state),
             held=lambda path, state: self._holds(project, recorded.checkpoints, path, state),
         )
         plan = make_plan(
@@ -293,6 +307,20 @@ class Surveyor:
             if same(self._store.states(project, one.tree, [path])[path], state):
                 return True
         return False
+
+    def _bits(
+        self, project: Project, checkpoints: Iterable[Checkpoint], path: str, state: FileState
+    ) -> int | None:
+        """The permission bits that this state of a path had; `None` where no checkpoint tells."""
+        for one in checkpoints:
+            if one.gaps is None or state.is_link:
+                continue
+            usual = usual_permissions(state)
+            if any(p == path and same(version, state) for p, version in one.versions):
+                return one.version_modes.get((path, state.content), usual)
+            if same(self._store.states(project, one.tree, [path])[path], state):
+                return one.modes.get(path, usual)
+        return None
 
     # ------------------------------------------------------------------ what must be said
 

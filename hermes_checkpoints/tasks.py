@@ -6,6 +6,7 @@ which go. Looks at the project, changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from hermes_checkpoints import worktree
@@ -37,7 +38,11 @@ def task_of(root: str, survey: Survey) -> Task:
             fresh[up] = None
             if up not in gone and worktree.exists(root, up):
                 in_the_way[up] = None
-    emptied = {up for step in plan.deletes for up in above(step.path)}
+    emptied = {up for step in plan.deletes for up in above(step.path)} - survey.dirs_then
+    permissions = {
+        **_of_directories(emptied, survey.now.modes),  # for undo, which makes them anew
+        **_of_directories((*fresh, *plan.empty_dirs), plan.checkpoint.modes),
+    }
     return Task(
         id="",
         action=RESTORE,
@@ -47,8 +52,14 @@ def task_of(root: str, survey: Survey) -> Task:
         asides=tuple((path, _free_name(root, path)) for path in in_the_way),
         dirs=plan.empty_dirs,
         fresh=tuple(fresh),
-        stale=tuple(sorted(emptied - survey.dirs_then)),
+        stale=tuple(sorted(emptied)),
+        permissions=tuple(permissions.items()),
     )
+
+
+def _of_directories(directories: Iterable[str], modes: Mapping[str, int]) -> dict[str, int]:
+    """The unusual permission bits of directories."""
+    return {d: modes[f"{d}/"] for d in directories if f"{d}/" in modes}
 
 
 def _move(step: Step, survey: Survey) -> Move:

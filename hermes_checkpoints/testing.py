@@ -283,6 +283,45 @@ class StoreContract:
         (scene.root / "b").chmod(0o644)
         assert dict(scene.taken().modes) == {}
 
+    def test_odd_modes_of_directories(self, tmp_path: Path) -> None:
+        """Permission bits other than 0755 of directories with files are remembered, too."""
+        scene = self.scene(tmp_path)
+        for path in ("closed/in/a", "usual/a", "b"):
+            scene.put(path, path)
+        (scene.root / "usual").chmod(0o755)
+        (scene.root / "closed/in").chmod(0o750)
+        (scene.root / "closed").chmod(0o700)
+        wanted = {"closed/": 0o700, "closed/in/": 0o750}
+        assert dict(scene.taken().modes) == wanted
+        assert scene.capture() is None
+        scene.put("b", "2")
+        assert dict(scene.taken().modes) == wanted
+        scene.remove("closed")
+        scene.put("closed/a", "anew")
+        (scene.root / "closed").chmod(0o755)
+        assert dict(scene.taken().modes) == {}
+
+    def test_a_named_directory_tells_its_modes(self, tmp_path: Path) -> None:
+        """A directory that is named tells its permission bits, whatever an earlier look found."""
+        scene = self.scene(tmp_path)
+        scene.put("d/in/a", "1")
+        for path in ("d", "d/in"):
+            (scene.root / path).chmod(0o755)
+        scene.taken()
+        (scene.root / "d").chmod(0o700)
+        assert dict(scene.taken(named=["d"]).modes) == {"d/": 0o700}
+        assert scene.capture(named=["d"]) is None
+
+    def test_rules_are_told(self, tmp_path: Path) -> None:
+        """A checkpoint tells under which patterns it was taken; with others there is a new one."""
+        scene = self.scene(tmp_path)
+        scene.put("a", "1")
+        assert scene.taken().exclude == RULES.patterns
+        assert scene.capture() is None
+        rules = CaptureRules(exclude=("data/",))
+        assert scene.taken(rules=rules).exclude == rules.patterns
+        assert scene.capture(rules=rules) is None
+
     def test_swaps_of_kind(self, tmp_path: Path) -> None:
         """A path that turns from file to directory to link is what it is each time."""
         scene = self.scene(tmp_path)
@@ -744,6 +783,26 @@ class StoreContract:
         with scene.store.lock(scene.project):
             again = scene.observe("data", "a", scan=False)
             assert scene.store.supplement(scene.project, first.id, again) is None
+
+    def test_supplement_of_permissions(self, tmp_path: Path) -> None:
+        """A version has its permission bits, and other bits alone make one of a named path."""
+        scene = self.scene(tmp_path)
+        scene.put("a", "1", 0o644)
+        scene.put("b", "1", 0o644)
+        first = scene.taken()
+        scene.put("a", "2", 0o600)
+        (scene.root / "b").chmod(0o600)
+        with scene.store.lock(scene.project):
+            seen = scene.observe("a", "b", scan=False)
+            more = scene.store.supplement(scene.project, first.id, seen)
+            assert scene.store.supplement(scene.project, first.id, seen) is None
+        assert more is not None and dict(more.modes) == {}
+        one, two = (content_id(text) for text in (b"1", b"2"))
+        assert [(path, state.content) for path, state in more.versions] == [("a", two), ("b", one)]
+        assert dict(more.version_modes) == {("a", two): 0o600, ("b", one): 0o600}
+        assert scene.store.get(scene.project, first.id) == more
+        scene.store.forget_path(scene.project, "a")
+        assert dict(scene.store.list(scene.project)[0].version_modes) == {("b", one): 0o600}
 
     def test_supplement_from_a_scan(self, tmp_path: Path) -> None:
         """A supplement from a whole observation takes what is new and never a deletion."""

@@ -260,7 +260,7 @@ def remove(root: str, path: str) -> None:
 
 
 def set_permissions(root: str, path: str, permissions: int) -> None:
-    """Set the permission bits of a regular file."""
+    """Set the permission bits of a regular file or a directory."""
     with open_parent(root, path) as (at, name):
         fd = os.open(name, _READ, dir_fd=at)
         try:

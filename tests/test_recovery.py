@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -1386,3 +1387,80 @@ def test_what_a_killed_rollback_had_staged_is_in_no_checkpoint(scene: Scene) -> 
         seen = scene.store.observe(scene.project, scene.config.capture_rules, named=["d"])
         held = scene.store.entries(scene.project, scene.store.combined(scene.project, seen))
     assert set(held) == {"a", "d/f", "d/mine.restoring"}
+
+
+# --------------------------------------------------------------------------- permissions
+
+
+def test_a_version_keeps_its_permissions(scene: Scene) -> None:
+    """A person's version from between two writes comes back with the bits it had."""
+    scene.user("key", "k0", 0o600)
+    scene.user("usual", "u0", 0o600)
+    scene.turn()
+    scene.write({"a": "1"})
+    scene.user("key", "k1", 0o640)
+    scene.user("usual", "u1", 0o644)
+    scene.write({"key": None, "usual": None})
+    scene.rollback()
+    assert (scene["key"], scene.mode("key")) == ("k1", 0o640)
+    assert (scene["usual"], scene.mode("usual")) == ("u1", 0o644)
+    scene.rollback(2, all=True)
+    assert (scene["key"], scene.mode("key")) == ("k0", 0o600)
+
+
+@pytest.mark.parametrize("content", [None, "k", "other"])
+def test_a_chmod_since_the_checkpoint_is_held(scene: Scene, content: str | None) -> None:
+    """The bits a person gave a file within the turn come back; with --all, those of then."""
+    scene.user("key", "k", 0o644)
+    scene.turn()
+    scene.write({"a": "1"})
+    scene.user("key", "k", 0o600)
+    scene.write({"key": None})
+    if content is not None:
+        scene.write({"key": content})
+    scene.rollback()
+    assert (scene["key"], scene.mode("key")) == ("k", 0o600)
+    scene.rollback(2, all=True)
+    assert (scene["key"], scene.mode("key")) == ("k", 0o644)
+
+
+def test_a_directory_comes_back_with_its_permissions(scene: Scene) -> None:
+    """A directory that a rollback makes anew is as closed as it was, and undo removes it again."""
+    scene.user("d/in/k", "k")
+    scene.user("d/usual/k", "k")
+    (scene.root / "d").chmod(0o700)
+    (scene.root / "d/in").chmod(0o550)
+    scene.turn()
+    with scene.shell("d") as root:
+        (root / "d/in").chmod(0o700)
+        shutil.rmtree(root / "d")
+    assert scene.rollback().ok
+    assert [scene.mode(d) for d in ("d", "d/in", "d/usual")] == [0o700, 0o550, 0o755]
+    assert scene["d/in/k"] == "k"
+    (scene.root / "d/in").chmod(0o750)
+    scene.undo()
+    assert not (scene.root / "d").exists()
+
+
+def test_undo_brings_directories_back_with_their_permissions(scene: Scene) -> None:
+    """A directory that a rollback removed comes back closed when that is undone."""
+    scene.user("a", "1")
+    scene.turn()
+    with scene.shell("d/k") as root:
+        (root / "d").mkdir(mode=0o700)
+        (root / "d/k").write_text("k")
+    scene.rollback()
+    assert not (scene.root / "d").exists()
+    scene.undo()
+    assert (scene["d/k"], scene.mode("d")) == ("k", 0o700)
+
+
+def test_empty_directories_come_back_with_their_permissions(scene: Scene) -> None:
+    """An empty directory that a command named has its bits again."""
+    scene.user("a", "1")
+    (scene.root / "d").mkdir(mode=0o700)
+    scene.turn()
+    with scene.shell("d") as root:
+        (root / "d").rmdir()
+    scene.rollback()
+    assert scene.mode("d") == 0o700

@@ -8,9 +8,9 @@ What holds for every store
 --------------------------
 *Atomic.* `capture` and `supplement` happen or they don't: after an exception or a kill the history
 is as before, and no half-made checkpoint is ever listed. `drop`, `forget_path` and `forget`
-likewise. A power cut may cost the newest checkpoints, never older ones, and it is noticed. A state id that was handed out (`Observation.tree`) can be read until the
-process's lock on the project is released, and from then on as long as a checkpoint, a pin or a
-`keep` holds it.
+likewise. A power cut may cost the newest checkpoints, never older ones, and it is noticed. A state
+id that was handed out (`Observation.tree`) can be read until the process's lock on the project is
+released, and from then on as long as a checkpoint, a pin or a `keep` holds it.
 
 *Identity.* The id of a checkpoint never changes and is never used again; it says nothing to
 anyone but its store. Equal states of one project have equal state ids. A file's content is named
@@ -40,6 +40,9 @@ reason for those among the gaps of the observation; a caller that captures them 
 their gaps out first. An observation fails only when nothing at all can be recorded. A path in a
 gap is *unknown*, never absent: `changes` between two states must not be read as deletion where a
 gap covers it.
+
+*Ignore files.* A state has the `.gitignore` of every directory that is let in, also one that
+ignores itself: what the rules were can be told from the state.
 
 *Remote stores* set `remote = True`; the manager then never sends secrets, even when named.
 
@@ -83,8 +86,9 @@ class Observation:
     them; `None` means that nothing is there. `unruled` are those of them that a rule leaves out,
     so that `tree` lacks them.
     `gaps` lists everything that exists and could not be recorded, `modes` permission bits other
-    than 0644 and 0755, `empty_dirs` directories without files at or below a named path.
-    `exclude` are the patterns of the rules, `None` where they are not told.
+    than 0644 and 0755 (of a directory, with a slash after its name, other than 0755), `empty_dirs`
+    directories without files at or below a named path. `exclude` are the patterns of the rules,
+    `None` where they are not told.
     """
 
     tree: str
@@ -267,9 +271,10 @@ class Store(Protocol):
     ) -> Checkpoint | None:
         """Add to the newest checkpoint what it lacks; `None` if it lacks nothing.
 
-        A path the checkpoint does not have is added; one it has with other content is added to
-        its `versions`; nothing it holds changes or goes. The checkpoint keeps its id. Raises
-        `CheckpointNotFound` unless `checkpoint_id` is the newest.
+        A path the checkpoint does not have is added; one it has with other content is added to its
+        `versions`, and so is a named one with other permissions; nothing it holds changes or goes.
+        The checkpoint keeps its id. Raises `CheckpointNotFound` unless `checkpoint_id` is the
+        newest.
         """
         ...
 

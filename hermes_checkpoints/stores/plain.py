@@ -450,6 +450,7 @@ class PlainStore:
             named=tuple(p for p in one.named if not _within(p, path)),
             modes={p: m for p, m in one.modes.items() if not _within(p, path)},
             versions=versions,
+            version_modes={v: m for v, m in one.version_modes.items() if not _within(v[0], path)},
         )
         if less.tree != one.tree and one.gaps is not None:
             less = replace(less, gaps=(*one.gaps, Gap(path, GapReason.FORGOTTEN)))
@@ -555,6 +556,7 @@ class _Look:
                     self.states[path] = FileState(GITLINK, NESTED_CONTENT)
                     self._gaps[path] = Gap(path, GapReason.NESTED_REPOSITORY)
                 else:
+                    self._note_directory(path)
                     stack.append((path, rules))
             self._too_many = len(self.states) > self._rules.max_files
         if self._too_many:
@@ -574,6 +576,8 @@ class _Look:
             return
         self._gaps.update({gap.path: gap for gap in found.gaps})
         self._empty.update(found.empty_dirs)
+        for directory, mode in found.directories.items():
+            reading.note_directory(self._modes, directory, mode)
         for file in found.files:
             self._record(file, self._named, named=True)
 
@@ -585,7 +589,11 @@ class _Look:
             named=self._named,
             unruled=frozenset(p for p in held if self.states.get(p) != self._named[p]),
             gaps=tuple(sorted(gaps, key=lambda gap: gap.path)),
-            modes={p: m for p, m in self._modes.items() if p in self.states or p in held},
+            modes={
+                p: m
+                for p, m in self._modes.items()
+                if p in self.states or p in held or p[-1] == "/"
+            },
             empty_dirs=tuple(sorted(self._empty)),
             whole=whole and not self._too_many,
             exclude=self._rules.patterns,
@@ -613,6 +621,13 @@ class _Look:
             self._gaps[directory] = Gap(directory, GapReason.UNREADABLE, error.strerror or "")
             return []
         return [(name, is_dir) for name, is_dir in entries if name != ".git"]
+
+    def _note_directory(self, path: str) -> None:
+        try:
+            mode = os.lstat(os.path.join(self._root, path)).st_mode
+        except OSError:
+            return
+        reading.note_directory(self._modes, path, mode)
 
     def _ignore_file(self, directory: str) -> str:
         path = f"{directory}/.gitignore" if directory else ".gitignore"

@@ -21,12 +21,14 @@ __all__ = [
     "below",
     "has_git",
     "is_ignore_file",
+    "note_directory",
     "odd_mode",
     "read",
     "repository_above",
 ]
 
 _USUAL_MODES = frozenset({0o644, 0o755})
+_USUAL_DIRECTORY = 0o755
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -43,6 +45,15 @@ def odd_mode(st_mode: int) -> int | None:
     """The permission bits of an `lstat` mode if they are worth remembering."""
     bits = stat.S_IMODE(st_mode)
     return None if stat.S_ISLNK(st_mode) or bits in _USUAL_MODES else bits
+
+
+def note_directory(modes: dict[str, int], directory: str, st_mode: int | None) -> None:
+    """Remember the permission bits of a directory if they are odd; `None`: there is none."""
+    bits = None if st_mode is None else stat.S_IMODE(st_mode)
+    if bits is None or bits == _USUAL_DIRECTORY:
+        modes.pop(f"{directory}/", None)
+    else:
+        modes[f"{directory}/"] = bits
 
 
 def is_ignore_file(path: str) -> bool:
@@ -117,11 +128,15 @@ def _bytes(at: int, name: str, info: os.stat_result) -> bytes:
 
 @dataclass(slots=True)
 class Below:
-    """What lies below a named directory: files and links, gaps, directories without files."""
+    """What lies below a named directory: files and links, gaps, directories without files.
+
+    `directories` are the permission bits of all, its own too.
+    """
 
     files: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     empty_dirs: list[str] = field(default_factory=list)
+    directories: dict[str, int] = field(default_factory=dict)
 
 
 def below(root: str, path: str) -> Below | None:
@@ -149,6 +164,8 @@ def _walk(root: str, directory: str, found: Below) -> None:
             found.gaps.append(Gap(here, GapReason.NESTED_REPOSITORY))
             continue
         try:
+            if here:
+                found.directories[here] = os.lstat(os.path.join(root, here)).st_mode
             with os.scandir(os.path.join(root, here)) as listing:
                 entries = [(e.name, e.is_dir(follow_symlinks=False)) for e in listing]
         except OSError as error:

@@ -6,7 +6,7 @@ a checkpoint, and what a supplement adds. Pure: reads and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,17 +54,26 @@ def equal(row: Row, observation: Observation, held: Mapping[str, FileState | Non
         and then.whole == observation.whole
         and then.exclude in (None, observation.exclude)
         and all(held.get(path) == state for path, state in named.items())
-        and _modes(then.modes, then.named, named) == _modes(observation.modes, (), named)
+        and _same_modes(then, observation)
         and set(observation.empty_dirs) <= set(then.empty_dirs)
     )
 
 
-def _modes(
-    modes: Mapping[str, int], forced: Sequence[str], asked: Mapping[str, FileState | None]
-) -> dict[str, int]:
-    """Modes without those of paths held by name that were not asked for."""
-    skip = set(forced) - set(asked)
-    return {path: mode for path, mode in modes.items() if path not in skip}
+def _same_modes(then: Checkpoint, observation: Observation) -> bool:
+    """Whether no mode has changed, but for those of paths held by name that nobody asked for.
+
+    Not every look finds every directory: only what one found counts.
+    """
+    if then.modes == observation.modes:
+        return True  # as a rule
+    skip = set(then.named) - set(observation.named)
+    old, new = _of_files(then.modes, skip), _of_files(observation.modes, frozenset())
+    directories = ((path, mode) for path, mode in observation.modes.items() if path[-1] == "/")
+    return old == new and all(then.modes.get(path) == mode for path, mode in directories)
+
+
+def _of_files(modes: Mapping[str, int], skip: Set[str]) -> dict[str, int]:
+    return {p: mode for p, mode in modes.items() if p[-1] != "/" and p not in skip}
 
 
 # --------------------------------------------------------------------------- supplements
@@ -99,7 +108,9 @@ def addition(
     paths: dict[str, FileState] = {}
     versions: list[tuple[str, FileState]] = []
     for path, state in observed.items():
-        if held.get(path) == state or state.is_gitlink or (path, state) in known:
+        if state.is_gitlink or (path, state) in known:
+            continue
+        if held.get(path) == state and not _chmodded(checkpoint, observation, path):
             continue
         if held.get(path) is None and path not in blocked:
             paths[path] = state
@@ -115,13 +126,27 @@ def addition(
     return Addition(paths, tuple(sorted(versions, key=lambda v: v[0])), gaps, dirs)
 
 
+def _chmodded(checkpoint: Checkpoint, observation: Observation, path: str) -> bool:
+    """Whether a named path has other permissions than the checkpoint recorded."""
+    if checkpoint.gaps is None or path not in observation.named:
+        return False
+    return checkpoint.modes.get(path) != observation.modes.get(path)
+
+
 def grown(checkpoint: Checkpoint, new: Addition, observation: Observation, tree: str) -> Checkpoint:
     """The checkpoint with an addition; `tree` is the state it holds now."""
     forced = observation.unruled | (set(new.paths) if not observation.whole else set())
     gaps = None
     if checkpoint.gaps is not None:
         gaps = tuple(g for g in (*checkpoint.gaps, *new.gaps) if g.path not in new.paths)
-    added_modes = {p: m for p, m in observation.modes.items() if p in new.paths}
+    added_modes = {
+        p: m
+        for p, m in observation.modes.items()
+        if p in new.paths or (p[-1] == "/" and p not in checkpoint.modes)
+    }
+    version_modes = {
+        (p, s.content): observation.modes[p] for p, s in new.versions if p in observation.modes
+    }
     return replace(
         checkpoint,
         tree=tree,
@@ -133,6 +158,7 @@ def grown(checkpoint: Checkpoint, new: Addition, observation: Observation, tree:
         modes={**checkpoint.modes, **added_modes},
         empty_dirs=tuple(sorted({*checkpoint.empty_dirs, *new.empty_dirs})),
         versions=(*checkpoint.versions, *new.versions),
+        version_modes={**checkpoint.version_modes, **version_modes},
     )
 
 
@@ -178,6 +204,7 @@ def encode(row: Row) -> dict[str, Any]:
         "modes": dict(c.modes),
         "empty_dirs": list(c.empty_dirs),
         "versions": [[path, s.mode, s.content] for path, s in c.versions],
+        "version_modes": [[path, content, m] for (path, content), m in c.version_modes.items()],
         "whole": c.whole,
         "exclude": None if c.exclude is None else list(c.exclude),
         "supplements": list(c.supplements),
@@ -203,6 +230,7 @@ def decode(value: Mapping[str, Any], pins: Sequence[str] = ()) -> Row:
         modes=dict(value.get("modes", {})),
         empty_dirs=tuple(value.get("empty_dirs", ())),
         versions=tuple((p, FileState(m, c)) for p, m, c in value.get("versions", ())),
+        version_modes={(p, c): m for p, c, m in value.get("version_modes", ())},
         whole=value["whole"],
         exclude=None if value.get("exclude") is None else tuple(value["exclude"]),
         supplements=tuple(value.get("supplements", ())),

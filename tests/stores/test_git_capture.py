@@ -111,7 +111,7 @@ def test_the_list_can_be_made_anew(tmp_path: Path) -> None:
         scene.put("a", f"{number}\n")
         named = ["ignored"] if number == 3 else ()
         ids.append(scene.taken(f"r{number}", named=named, labels={"Turn": str(number)}).id)
-    scene.put("a", "person's")
+    scene.put("a", "person's", 0o600)
     with scene.store.lock(scene.project):
         scene.store.supplement(scene.project, ids[-1], scene.observe("a", scan=False))
     scene.store.pin(scene.project, ids[1], "p")

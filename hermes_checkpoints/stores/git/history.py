@@ -326,7 +326,16 @@ class History:
         """Entries for one checkpoint, under the id of its last commit."""
         value = rows.encode(row)
         # Nothing in it that differs each time: equal knowledge is one blob, stored once.
-        told = ("gaps", "named", "modes", "empty_dirs", "versions", "whole", "exclude")
+        told = (
+            "gaps",
+            "named",
+            "modes",
+            "empty_dirs",
+            "versions",
+            "version_modes",
+            "whole",
+            "exclude",
+        )
         data = json.dumps({k: value[k] for k in told if k in value}, sort_keys=True).encode()
         entries = {oid: self._loose.write(b"blob", data)}
         for number, (_, state) in enumerate(row.checkpoint.versions):

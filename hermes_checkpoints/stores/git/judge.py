@@ -49,12 +49,16 @@ class Work:
 
 
 class Judge:
-    """Decides for one look at one project; every directory is looked at once."""
+    """Decides for one look at one project; every directory is looked at once.
+
+    `directories` are the modes of those that were, `None` where there is none.
+    """
 
     def __init__(self, root: str, rules: CaptureRules) -> None:
         self._root = root
         self._rules = rules
         self._chains: dict[str, str] = {"": _REAL}
+        self.directories: dict[str, int | None] = {}
 
     def stream(
         self, rows: Iterable[tuple[str, bool]], work: Work
@@ -172,11 +176,17 @@ class Judge:
     def _one(self, directory: str) -> str:
         full = f"{self._root}/{directory}"
         try:
-            if not stat.S_ISDIR(os.lstat(full).st_mode):
+            mode = os.lstat(full).st_mode
+            real = stat.S_ISDIR(mode)
+            self.directories[directory] = mode if real else None
+            if not real:
                 return _GONE
             os.lstat(f"{full}/.git")
         except (FileNotFoundError, NotADirectoryError):
-            return _REAL if os.path.isdir(full) else _GONE
+            if os.path.isdir(full):
+                return _REAL
+            self.directories[directory] = None
+            return _GONE
         except OSError:
             return _BARRED + directory
         return _NESTED + directory

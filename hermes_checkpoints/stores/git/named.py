@@ -32,6 +32,7 @@ class Named:
     gaps: dict[str, Gap] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     empty_dirs: set[str] = field(default_factory=set)
+    directories: dict[str, int] = field(default_factory=dict)
 
     def record(self, path: str) -> None:
         """Record a path, or everything below it."""
@@ -45,18 +46,22 @@ class Named:
             return
         self.gaps.update({gap.path: gap for gap in found.gaps})
         self.empty_dirs.update(found.empty_dirs)
+        self.directories.update(found.directories)
         for file in found.files:
             self._file(file)
 
     def observation(self, live: Live) -> Observation:
         gaps = {**live.gaps, **self.gaps}
         held = {path for path, state in self.states.items() if state}
+        modes = {**live.modes, **self.modes}
+        for directory, mode in self.directories.items():
+            reading.note_directory(modes, directory, mode)
         return Observation(
             tree=live.tree,
             named=self.states,
             unruled=frozenset(self.unruled),
             gaps=tuple(gaps[path] for path in sorted(gaps) if path not in held),
-            modes={**live.modes, **self.modes},
+            modes=modes,
             empty_dirs=tuple(sorted(self.empty_dirs)),
             whole=live.whole,
         )

@@ -93,6 +93,7 @@ class Rewrite:
             modes={p: m for p, m in one.modes.items() if not _within(p, path)},
             empty_dirs=tuple(p for p in one.empty_dirs if not _within(p, path)),
             versions=tuple(v for v in one.versions if not _within(v[0], path)),
+            version_modes={v: m for v, m in one.version_modes.items() if not _within(v[0], path)},
             supplements=tuple(ids[1:]),
         )
         if tree != one.tree and one.gaps is not None:

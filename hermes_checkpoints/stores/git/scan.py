@@ -32,7 +32,7 @@ from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.staging import Staging
 from hermes_checkpoints.stores.git.trees import Trees
 from hermes_checkpoints.stores.git.untracked import directories_with_rules
-from hermes_checkpoints.stores.reading import Contents, has_git, odd_mode, read
+from hermes_checkpoints.stores.reading import Contents, has_git, note_directory, odd_mode, read
 
 __all__ = ["Live", "Scanner"]
 
@@ -380,7 +380,10 @@ class _Look:
             self._note_mode(path, self._peek(path))
         for path, info in work.add.items():
             self._note_mode(path, info)
-        for top in work.nested:
+        for directory, mode in self._judge.directories.items():
+            note_directory(state.modes, directory, mode)
+        gone = [d for d, mode in self._judge.directories.items() if mode is None]
+        for top in (*work.nested, *gone):
             for path in [p for p in state.modes if p.startswith(top + "/")]:
                 del state.modes[path]
         return state.young != old
