@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("hermes_checkpoints.testing")
+pytest.register_assert_rewrite("hermes_checkpoints.testing.contract")

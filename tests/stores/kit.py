@@ -17,7 +17,7 @@ from typing import Any
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.stores.git import open_store
 from hermes_checkpoints.stores.git.store import GitStore
-from hermes_checkpoints.testing import Scene
+from hermes_checkpoints.testing.contract import Scene
 
 NOBODY = 65534
 

@@ -13,7 +13,7 @@ from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import ConfigError
 from hermes_checkpoints.stores import known_stores, open_store
 from hermes_checkpoints.stores.base import Store
-from hermes_checkpoints.testing import Scene, StoreContract
+from hermes_checkpoints.testing.contract import Scene, StoreContract
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "directory_store"
 

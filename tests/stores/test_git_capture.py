@@ -17,7 +17,7 @@ from hermes_checkpoints.errors import StoreUnavailable
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import content_id
 from hermes_checkpoints.stores.git import scan
-from hermes_checkpoints.testing import ODD_NAMES, raises, reasons
+from hermes_checkpoints.testing.contract import ODD_NAMES, raises, reasons
 from tests.stores.kit import GitScene, as_nobody, children, public_place, run_git
 
 # ------------------------------------------------------------------ what git thinks of it

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hermes_checkpoints.errors import CheckpointNotFound, StoreError
-from hermes_checkpoints.testing import raises
+from hermes_checkpoints.testing.contract import raises
 from tests.stores.kit import GitScene
 
 # ------------------------------------------------------------------ damage of every kind

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_checkpoints.errors import StoreBusy
-from hermes_checkpoints.testing import raises
+from hermes_checkpoints.testing.contract import raises
 from tests.stores.kit import GitScene, children
 
 WRITER = """

@@ -10,7 +10,7 @@ from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import StoreError
 from hermes_checkpoints.stores.base import Store
 from hermes_checkpoints.stores.memory import MemoryStore, open_store
-from hermes_checkpoints.testing import Scene, StoreContract
+from hermes_checkpoints.testing.contract import Scene, StoreContract
 
 
 class TestMemoryStore(StoreContract):
