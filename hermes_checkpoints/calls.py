@@ -257,7 +257,10 @@ class Calls:
         self._remember(project, scope, newest, seen.tree if seen.whole else "", began)
         if made is None:
             return Unchanged(newest), seen
-        self.taken(project)
+        try:
+            self.taken(project)
+        except Exception as error:  # noqa: BLE001  # a list that is too long is no lost protection
+            _log.debug("the list of %s was not trimmed", project.root, exc_info=error)
         return Taken(made), seen
 
     def _turn(self, store: Store, project: Project, scope: Scope) -> _Turn | None:

@@ -852,6 +852,22 @@ def test_a_callback_that_raises_costs_no_protection(session: Open) -> None:
     assert [e.path for e in s.ledger] == ["a"]
 
 
+def test_a_list_that_cannot_be_trimmed_costs_no_protection(
+    session: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call is held and attributed although the list of checkpoints could not be trimmed."""
+    s = session(max_snapshots=1)
+
+    def broken_drop(*_: object) -> None:
+        raise CaptureFailed("no")
+
+    monkeypatch.setattr(s.manager.store, "drop", broken_drop)
+    for n in range(3):
+        s.manager.new_turn()
+        assert isinstance(s.write("a", str(n)), Taken)
+    assert len(s.ledger) == 3
+
+
 def test_an_undo_while_a_call_runs_costs_no_attribution(session: Open) -> None:
     """What another call did meanwhile stays that call's, whatever has left the ledger."""
     s = session()

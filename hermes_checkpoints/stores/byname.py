@@ -30,6 +30,8 @@ def look_by_name(root: str, paths: Iterable[str], rules: CaptureRules) -> Observ
             gaps.update((gap.path, gap) for gap in found.gaps)
             empty.update(found.empty_dirs)
         for file in (path,) if found is None else found.files:
+            if file in states:
+                continue
             there = reading.read(root, file, rules, named=True)
             if isinstance(there, Gap):
                 gaps[file] = there
