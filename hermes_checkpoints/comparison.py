@@ -74,9 +74,8 @@ def _compare(
         inner = linked_project(project, path)
         held = linked_checkpoint(store, Books(config.base_path), inner, inner_id)
         if held is None or not worktree.is_directory(project.root, path):
-            yield _Found(
-                Diff(b"", b""), b" %s | nested repository, not to compare\n" % _bytes(path)
-            )
+            why = b"is not there now" if held else b"has lost its checkpoint"
+            yield _Found(Diff(b"", b""), b" %s | nested repository that %s\n" % (_bytes(path), why))
             continue
         for one in _compare(store, config, inner, held, inside):
             diff = Diff(_stat_below(path, one.diff.stat), _patch_below(path, one.diff.patch))

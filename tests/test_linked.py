@@ -457,6 +457,30 @@ def test_where_one_part_fails_the_others_are_taken_back(make: Make) -> None:
     assert scene.now == scene.files
 
 
+def test_a_group_journal_that_cannot_be_read_is_set_aside(make: Make) -> None:
+    """A damaged journal of all parts is kept and named, and the next rollback goes on."""
+    scene = make()
+    scene.agent(WRECK)
+    book = scene.manager.books.of(scene.manager.project(scene.root))
+    book.group_journal_file.write_text("{", encoding="utf-8")
+    assert "was interrupted" in scene.say("/rollback").text
+    reply = scene.say("/rollback 1 --all")
+    assert reply.ok, reply.text
+    assert "group.damaged" in reply.text
+    assert scene.now == scene.files
+
+
+def test_what_a_part_has_undone_by_itself_is_not_undone_twice(make: Make) -> None:
+    """Undo of the whole leaves alone a repository in which it was undone before."""
+    scene = make()
+    scene.agent({"a": "a1", "tool/x": "x1"})
+    assert scene.say("/rollback 1").ok
+    assert scene.slash.run("/rollback undo", cwd=scene.root / "tool").ok
+    assert scene.now == {**scene.files, "tool/x": "x1"}
+    assert scene.say("/rollback undo").ok
+    assert scene.now == {**scene.files, "a": "a1", "tool/x": "x1"}
+
+
 # --------------------------------------------------------------------------- whose doing it was
 
 
@@ -512,6 +536,16 @@ def test_diff_shows_linked_repositories(make: Make) -> None:
     inside = scene.manager.diff(scene.root, 1, paths=["tool/deep"])
     assert inside.patch.count(b"diff --git") == 1
     assert b" tool/deep/z " in inside.stat
+
+
+def test_diff_names_a_repository_that_is_gone(make: Make) -> None:
+    """A linked repository that was removed is a line of the summary."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    shutil.rmtree(scene.root / "tool")
+    diff = scene.manager.diff(scene.root, 1)
+    assert b" tool | nested repository that is not there now\n" in diff.stat
+    assert b"diff --git a/a b/a" in diff.patch
 
 
 def test_undo_names_paths_as_the_rollback_did(make: Make) -> None:
