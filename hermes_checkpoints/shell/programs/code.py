@@ -12,6 +12,7 @@ from ..apply import looks_like_path
 from ..arguments import STAR, UNKNOWN
 from ..call import MAX_CODE, Call
 from ..effects import Kind
+from .calls import CALLED, reads_only
 
 _WRITES = re.compile(
     r"\b(?:unlink|unlinkSync|rmtree|rmdir|rmdirSync|rmSync|rm_rf|rm_f|rm_r|remove|removeSync|"
@@ -25,8 +26,8 @@ _WRITES = re.compile(
     r"moveSync|extractAllTo|dump)\b\s*[!?]?(?=[\s(\"'.])"
     r"|\bFile\.(?:delete|write|rename|open|rm!?|cp!?|unlink|rm_rf!?|symlink|chmod|truncate|copy)"
     r"|\bFile\.(?:WriteAll\w+|Delete|Move|Copy|AppendAll\w+)|\bIO\.write\b|\bPathname\b"
-    r"|\bopen\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['\"]\s*\+?(?:[rb]*[wax][bt+]*['\"]|r\+|>|\|)"
-    r"|\bio\.open\s*\([^)]*['\"][rb]*[wa]|\bfopen\s*\([^)]*['\"][rb]*[wacx+]"
+    r"|\bopen\s*\(?[^)\n]{0,200},\s*(?:mode\s*=\s*)?['\"]\s*\+?(?:[rb]*[wax][bt+]*['\"]|r\+|>|\|)"
+    r"|\bio\.open\s*\([^)]{0,200}['\"][rb]*[wa]|\bfopen\s*\([^)]{0,200}['\"][rb]*[wacx+]"
     r"|\bfile\s+(?:delete|rename|copy|mkdir)\b|\.delete\s*\(\)|\.write\s*\(|\.save\s*\("
 )
 _RUNS = re.compile(
@@ -38,9 +39,9 @@ _RUNS = re.compile(
 )
 _RUN_TEXT = re.compile(
     r"(?:os\.system|execSync|\bexec|\bsystem|popen|shell_exec|passthru|do shell script|"
-    r"os\.execute|getoutput|spawnSync|\bcall|IO\.popen)\s*\(?\s*(['\"`])((?:\\.|(?!\1).)*)\1(?=\s*[,)\n;]|\s*$)"
+    r"os\.execute|getoutput|spawnSync|\bcall|IO\.popen)\s*\(?\s*(['\"`])((?:\\.|(?!\1).){0,4000})\1(?=\s*[,)\n;]|\s*$)"
 )
-_BACKTICKS = re.compile(r"(?:`([^`\n]+)`|\b(?:qx|%x)[({/]([^)}/\n]+)[)}/])")
+_BACKTICKS = re.compile(r"(?:`([^`\n]+)`|(?:\bqx|%x)[({\[/]([^)}\]/\n]+)[)}\]/])")
 _COMMENT = re.compile(r"(?m)^\s*(?:#(?!!)|//).*$")
 _PRINTED = re.compile(
     r"\b(?:print|puts|echo|console\.\w+|printf|say|println|cat|message|p)\b\s*\(?\s*"
@@ -55,12 +56,25 @@ _WRITTEN_FIRST = re.compile(  # calls whose first argument is the path, in sever
     r"\b(?:unlink\w*|rm\w*|remove\w*|delete|write\w*|appendFile\w*|file_put_contents|mkdir\w*|"
     r"truncate\w*|touch|rename\w*|chmod\w*|spit|mv|cp\w*|copy\w*|move\w*)[!?]?\s*\(?\s*(['\"`])([^'\"`\n$\\]{1,200})\1"
 )
+_WRITTEN_SECOND = re.compile(
+    r"\b(?:rename\w*|mv|cp\w*|copy\w*|move\w*|symlink\w*)\s{0,9}\(?\s{0,9}['\"`][^'\"`\n]{1,200}['\"`]\s{0,9},"
+    r"\s{0,9}['\"`]([^'\"`\n$\\]{1,200})['\"`]"
+)
 _REQUIRED = re.compile(
     r"\b(?:require|require_once|import|from|use|include|library)\b\s*\(?\s*(['\"])[^'\"\n]*\1"
 )
 _NOT_PATHS = re.compile(r"[rwabxt+]{1,3}|utf-?8|ascii|latin1|fs(?:/promises)?|node:.*|\.|fs-extra")
 _NAME = re.compile(r"[\w.~/@+*-]*[\w/*][\w.@+*-]*")
 _CHILD_PROCESS = re.compile(r"require\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?")
+_STARTS = re.compile(  # calls that start a process, up to their first argument
+    r"\b(?:spawn\w*|exec|execFile\w*|execSync|system2?|popen\w*|Popen|run|fork|cmd|call|check_call|"
+    r"check_output|capture2e?|capture3|command|Command)\b\s{0,9}\(?\s{0,9}(?=['\"\[])\[?"
+)
+_ITEM = re.compile(
+    r"\s{0,99}(?:'((?:[^'\\]|\\.){0,2000})'|\"((?:[^\"\\]|\\.){0,2000})\"|([^\s,()\[\]{}'\";]{1,99}))"
+    r"\s{0,99}(,(?:\s{0,99}(?:\[|args\s{0,9}[:=]\s{0,9}\[))?)?"
+)
+_PIPED = re.compile(r"['\"](?:-\||\|-)['\"]")  # perl's open on a process
 _WORD_LIST = re.compile(r"[\[(]\s*((?:['\"][^'\"]*['\"]\s*,?\s*\[?\s*)+)\]?")
 _LIST_WORD = re.compile(r"['\"]([^'\"]*)['\"]")
 _TEMPLATES = re.compile(r"require\(|=>|\bconst\b|\blet\b")  # JavaScript: a backquote quotes
@@ -82,6 +96,8 @@ def scan_code(call: Call, language: str, text: str) -> None:
     code = _PRINTED.sub(" ", _READ_ONLY_CALLS.sub(" ", _COMMENT.sub("", text)))
     if _UNKNOWN_CALL.search(code) and '"' not in code:
         call.unknown("code")
+    doubt = bool(_PIPED.search(code))
+    code = _without_lists(call, code)
     for command in _shell_texts(code):
         call.shell(command)
     rest = _RUN_TEXT.sub(" ", code)
@@ -91,12 +107,53 @@ def scan_code(call: Call, language: str, text: str) -> None:
         call.unknown("a script of the Finder")
     if _WRITES.search(rest):
         _written(call, rest)
+    elif doubt or (language in CALLED and not reads_only(language, rest)):
+        call.unknown("code")
+        for path in (*_path_literals(rest), *_WRITTEN_SECOND.findall(rest)):
+            call.effect(Kind.UNKNOWN, path, certain=False)
+        for match in _WRITTEN_FIRST.finditer(rest):
+            call.effect(Kind.UNKNOWN, match[2], certain=False)
+
+
+def _without_lists(call: Call, code: str) -> str:
+    """Run programs whose arguments are given one by one; the code without those calls.
+
+    `spawnSync("rm", ["-rf", "dist"])`, `system("rm", "-rf", "dist")`, `exec "rm", "a"`: the first
+    literal alone would be read as a whole shell text.
+    """
+    kept, done = [], 0
+    for start in _STARTS.finditer(code):
+        if start.start() < done:
+            continue
+        words: list[str] = []
+        listed, at = start[0].endswith("["), start.end()
+        while (item := _ITEM.match(code, at)) and len(words) < MAX_TARGETS:
+            single, double, _, comma = item.groups()
+            text = next((t for t in (single, double) if t is not None), None)
+            words.append(UNKNOWN if text is None else re.sub(r"\\(.)", r"\1", text))
+            at = item.end()
+            listed = listed or (comma or "").endswith("[")
+            if not comma:
+                break
+        while words and words[-1] == UNKNOWN and not listed:
+            words.pop()  # a callback, options
+        if words and not re.search(r"\s|\0", words[0]) and (listed or len(words) > 1):
+            call.run(words, stdin="")
+            kept.append(code[done : start.start()])
+            done = at
+    return " ".join((*kept, code[done:]))
+
+
+def _path_literals(code: str) -> list[str]:
+    found = [match[2] for match in _STRING.finditer(_REQUIRED.sub(" ", code))]
+    found = [name for name in found if _NAME.fullmatch(name) and not _NOT_PATHS.fullmatch(name)]
+    return list(dict.fromkeys(filter(looks_like_path, found)))[:MAX_TARGETS]
 
 
 def _shell_texts(code: str) -> list[str]:
     """Shell text among the literals: `system("…")` and its like, and backquotes."""
     texts = [match[2] for match in _RUN_TEXT.finditer(code)]
-    if "`" in code and not _TEMPLATES.search(code):
+    if re.search(r"`|\bqx\b|%x", code) and not _TEMPLATES.search(code):
         texts += [quoted or other for quoted, other in _BACKTICKS.findall(code)]
     return [re.sub(r"\\(.)", r"\1", text) for text in texts]
 
@@ -115,6 +172,7 @@ def _written(call: Call, code: str) -> None:
     """Report the literals that are most likely the paths of the calls that write."""
     code = _REQUIRED.sub(" ", code)
     first = [match[2] for match in _WRITTEN_FIRST.finditer(code)]
+    first += [match[1] for match in _WRITTEN_SECOND.finditer(code)]
     names = [
         match[2]
         for match in _STRING.finditer(code)

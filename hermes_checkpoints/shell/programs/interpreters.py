@@ -33,6 +33,7 @@ _CHECKS = {
     "java": ("-version", "--version", "-h", "-help"),
     "deno": ("-V", "--version", "-h", "--help"),
 }
+_ATTACHED = ("php", "lua", "Rscript", "julia", "ocaml", "raku")  # `-eCODE` is one word
 _SHELL_VALUED = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
 
 
@@ -64,10 +65,11 @@ def shell(call: Call) -> None:
         if rest:
             with call.walk.positional(rest[2:]):
                 call.shell(source(rest[0]))
-    elif rest:
+    elif rest and not (rest[0] == "/dev/stdin" and call.stdin is not None):
         call.unknown("a script")
     elif call.stdin:
-        call.shell(call.stdin)
+        with call.walk.positional(rest[1:]):
+            call.shell(call.stdin)
 
 
 def interpret(call: Call) -> None:
@@ -87,10 +89,9 @@ def interpret(call: Call) -> None:
     while at < len(args):
         arg = args[at]
         following = args[at + 1] if at + 1 < len(args) else UNKNOWN
-        if arg in _INLINE[language] or (
-            language == "python" and re.fullmatch(r"-[bBdEiIOqsSuvx]*c", arg)
-        ):
-            scan_code(call, language, following)
+        code = _inline(language, arg, following)
+        if code is not None:
+            scan_code(call, language, code)
             return
         if language == "python" and arg.startswith("-m"):
             module = arg[2:] or following
@@ -99,7 +100,7 @@ def interpret(call: Call) -> None:
             return
         if arg in _CHECKS.get(language, ("--version", "--help", "-v", "-V")):
             return
-        if arg == "-":
+        if arg in ("-", "/dev/stdin"):
             break
         if arg in _VALUED.get(language, ()):
             at += 2
@@ -110,6 +111,21 @@ def interpret(call: Call) -> None:
             return
     if call.stdin:
         scan_code(call, language, call.stdin)
+
+
+def _inline(language: str, arg: str, following: str) -> str | None:
+    """The code an option gives: in the next argument, after `=`, or right behind the letter."""
+    options = _INLINE[language]
+    if arg in options:
+        return following
+    name, equals, value = arg.partition("=")
+    if equals and name.startswith("--") and name in options:
+        return value
+    if language == "python" and (flags := re.match(r"-[bBdEiIOPqsSuvx]*c", arg)):
+        return arg[flags.end() :] or following
+    if language in _ATTACHED and arg[:2] in options and arg[1] != "-":
+        return arg[2:]
+    return None
 
 
 def _script_file(call: Call, words: list[str]) -> None:
@@ -184,7 +200,7 @@ def _line_language(call: Call, language: str) -> None:
     elif programs:
         for program in programs:
             scan_code(call, language, program)
-    elif files and files != ["-"]:
+    elif files and files[:1] not in (["-"], ["/dev/stdin"]):
         _script_file(call, files)
     elif call.stdin:
         scan_code(call, language, call.stdin)
@@ -197,6 +213,12 @@ def run_module(call: Call, module: str, rest: list[str]) -> None:
     elif module == "json.tool":
         operands = [arg for arg in rest if not arg.startswith("-")]
         call.effects(Kind.WRITE, operands[1:2]) if len(operands) > 1 else None
+    elif module == "timeit":
+        _timed(call, rest)
+    elif module == "sqlite3" and len(rest) > 1:
+        call.walk.run(["sqlite3", *rest])
+    elif module == "gzip":
+        _gzipped(call, rest)
     elif module in _QUIET_MODULES or rest[:1] in (["--help"], ["--version"]):
         return
     elif module in ("venv", "virtualenv"):
@@ -209,11 +231,27 @@ def run_module(call: Call, module: str, rest: list[str]) -> None:
             call.unknown(f"-m {module}")
 
 
+def _timed(call: Call, rest: list[str]) -> None:
+    """`python -m timeit`: its operands and its set-up are code."""
+    takes = ("-n", "-r", "-s", "-u", "--number", "--repeat", "--setup", "--unit")
+    parsed = Call(call.walk, call.name, rest).parse(takes, style="first")
+    for code in ("\n".join(parsed.values("-s", "--setup")), "\n".join(parsed.operands)):
+        if code:
+            scan_code(call, "python", code)
+
+
+def _gzipped(call: Call, rest: list[str]) -> None:
+    """`python -m gzip FILE` writes FILE.gz, `-d FILE.gz` writes FILE; both keep the input."""
+    for file in (arg for arg in rest if not arg.startswith("-")):
+        unpacks = any(arg in ("-d", "--decompress") for arg in rest)
+        call.effect(Kind.WRITE, file.removesuffix(".gz") if unpacks else file + ".gz")
+
+
 _QUIET_MODULES = words(
     """
-    http.server site this timeit dis calendar platform sysconfig tokenize ast pydoc tabnanny
+    http.server site this dis calendar platform sysconfig tokenize ast pydoc tabnanny
     py_compile compileall doctest ensurepip inspect locale webbrowser keyword base64 quopri
-    symtable token sqlite3 asyncio pstats
+    symtable token asyncio pstats
     """
 )
 _MODULE_PROGRAMS = {"nose2": "pytest", "pip._internal": "pip", "IPython": "ipython",

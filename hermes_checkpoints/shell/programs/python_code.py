@@ -25,14 +25,14 @@ _HARMLESS_MODULES = words(
     pkgutil platform pprint pstats pwd queue random re reprlib resource sched secrets select
     selectors shelve shlex shutil signal site socket sqlite3 ssl stat statistics string struct
     subprocess symtable sys sysconfig tarfile tempfile termios textwrap threading time timeit
-    token tokenize tomllib trace traceback types typing unicodedata unittest urllib uuid
+    token tokenize tomllib trace traceback types typing unicodedata urllib uuid
     warnings weakref xml zipfile zlib zoneinfo builtins bz2 ctypes concurrent multiprocessing
     attr attrs bs4 boto3 chardet certifi click cv2 dateutil django docx fastapi flask httpx
     jinja2 jsonschema lxml magic markdown matplotlib networkx numpy openpyxl orjson packaging
-    pandas PIL pip pkg_resources polars psutil psycopg2 pyarrow pydantic pygments pypdf PyPDF2
-    pytest pytz requests rich ruamel scipy seaborn setuptools simplejson sklearn sqlalchemy
-    starlette sympy tabulate tensorflow tiktoken toml tomli tomlkit torch torchvision tqdm
-    transformers typing_extensions ujson wheel xgboost yaml distutils nbformat docutils
+    pandas PIL polars psutil psycopg2 pyarrow pydantic pygments pypdf PyPDF2
+    pytz requests rich ruamel scipy seaborn simplejson sklearn     starlette sympy tabulate
+    tensorflow tiktoken toml tomli tomlkit torch torchvision tqdm
+    transformers typing_extensions ujson wheel xgboost yaml nbformat docutils
     """
 )
 _FIRST = {  # function -> what happens to its first argument
@@ -42,6 +42,9 @@ _FIRST = {  # function -> what happens to its first argument
     "os.chmod": Kind.MODE, "os.chown": Kind.MODE, "os.utime": Kind.MODE, "os.lchown": Kind.MODE,
     "shutil.chown": Kind.MODE, "shutil.make_archive": Kind.WRITE, "numpy.save": Kind.WRITE,
     "numpy.savetxt": Kind.WRITE, "numpy.savez": Kind.WRITE, "shelve.open": Kind.WRITE,
+    "logging.FileHandler": Kind.APPEND, "logging.handlers.RotatingFileHandler": Kind.APPEND,
+    "logging.handlers.TimedRotatingFileHandler": Kind.APPEND,
+    "logging.handlers.WatchedFileHandler": Kind.APPEND, "dbm.open": Kind.WRITE,
     "matplotlib.pyplot.savefig": Kind.WRITE, "cv2.imwrite": Kind.WRITE,
 }  # fmt: skip
 _SECOND = {
@@ -56,9 +59,25 @@ _SHELL = words(
     """
     os.system os.popen subprocess.run subprocess.call subprocess.check_call
     subprocess.check_output subprocess.Popen subprocess.getoutput subprocess.getstatusoutput
-    asyncio.create_subprocess_shell asyncio.create_subprocess_exec os.execv os.execvp os.spawnv
+    asyncio.create_subprocess_shell
     """
 )
+_PROGRAM = {  # calls that run a program: which argument its list is, or where its words start
+    "os.execv": 1, "os.execve": 1, "os.execvp": 1, "os.execvpe": 1, "os.spawnv": 2,
+    "os.spawnve": 2, "os.spawnvp": 2, "os.posix_spawn": 1, "os.posix_spawnp": 1,
+    "os.execl": 1, "os.execlp": 1, "os.spawnl": 2, "os.spawnlp": 2,
+    "asyncio.create_subprocess_exec": 0, "asyncio.subprocess.create_subprocess_exec": 0,
+}  # fmt: skip
+_KEYWORDS = {  # the keywords under which a path is given, best first
+    0: ("path", "file", "filename", "name", "src", "fname", "path_or_buf", "excel_writer", "dst",
+        "fp", "buf", "base_name", "key", "arr"),
+    1: ("dst", "target", "filename", "extract_dir", "f"),
+}  # fmt: skip
+_MIRRORS = frozenset(  # ways to a function that do not name it
+    ("getattr", "vars", "globals", "locals", "operator.methodcaller", "operator.attrgetter",
+     "importlib.reload", "builtins.getattr")
+)  # fmt: skip
+_REFLECTED = frozenset(("os", "shutil", "subprocess", "pathlib", "builtins", "posix", "io"))
 _OPENERS = words(
     """
     open io.open codecs.open gzip.open bz2.open lzma.open os.fdopen
@@ -90,6 +109,10 @@ _PATH_CLASSES = words(
     os.path.realpath os.path.normpath os.path.expandvars
     """
 )
+_EFFECTFUL = frozenset(
+    (*_FIRST, *_SECOND, *_BOTH, *_SHELL, *_PROGRAM, *_CODE, "open", "io.open")
+) - {name for name, kind in (_FIRST | _SECOND).items() if kind is Kind.CREATE}
+_KNOWN = _EFFECTFUL | frozenset((*_FIRST, *_OPENERS, *_ARCHIVES, *_PATH_CLASSES))
 _SAME_PATH = frozenset(("resolve", "absolute", "expanduser", "as_posix", "strip"))
 _SQL_WRITE = re.compile(r"(?i)^\s*(?:insert|update|delete|drop|create|alter|vacuum|replace)\b")
 _UNCLEAN = re.compile("[\0-\x08]")
@@ -116,6 +139,8 @@ class _Reading:
         self.literals: dict[str, None] = {}
         self.vague = False
         self.writes_sql = False
+        self.stars: list[str] = []
+        self.moves: list[str] = []
 
     def read(self, tree: ast.Module) -> None:
         nodes = list(ast.walk(tree))
@@ -126,9 +151,15 @@ class _Reading:
                 self._literal(node.value)
         for node in nodes:
             self._binding(node)
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            if isinstance(node, ast.Call) and self._name(node.func) == "os.chdir" and node.args:
+                self.moves += self._paths(node.args[0])
         for node in nodes:
             if isinstance(node, ast.Call):
                 self._call(node)
+            elif isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in called:
+                self._value(node)
         if self.vague:
             for literal in list(self.literals)[:MAX_HINTS]:
                 self.call.effect(Kind.WRITE, literal, certain=False)
@@ -138,6 +169,11 @@ class _Reading:
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         prefix = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
         for alias in node.names:
+            if alias.name == "*":
+                self.stars.append(prefix)
+                if prefix.split(".")[0] not in _HARMLESS_MODULES:
+                    self.call.unknown(f"import * from {prefix[:-1]}")
+                continue
             full = prefix + alias.name
             name = alias.asname or (alias.name if prefix else alias.name.split(".")[0])
             self.modules[name] = full if prefix or alias.asname else name
@@ -214,7 +250,11 @@ class _Reading:
                 return ".".join([module.value, *reversed(parts)])
         if not isinstance(node, ast.Name):
             return ""
-        return ".".join([self.modules.get(node.id, node.id), *reversed(parts)])
+        name = self.modules.get(node.id, node.id)
+        for star in self.stars:
+            if node.id not in self.modules and star + ".".join([name, *reversed(parts)]) in _KNOWN:
+                name = star + name
+        return ".".join([name, *reversed(parts)])
 
     # -- values that are paths
 
@@ -290,19 +330,49 @@ class _Reading:
         for path in [UNKNOWN] if node is None else self._paths(node):
             self.vague = self.vague or path.startswith(UNKNOWN)
             self.call.effect(kind, path, certain=False)
+            for move in self.moves:
+                self.call.effect(kind, posixpath.join(move, path), certain=False)
+
+    def _argument(self, node: ast.Call, at: int) -> ast.expr | None:
+        """The path among the arguments: by position, else by one of its usual keywords."""
+        if len(node.args) > at:
+            return None if isinstance(node.args[at], ast.Starred) else node.args[at]
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        return next((given[name] for name in _KEYWORDS[at] if name in given), None)
+
+    def _value(self, node: ast.Name | ast.Attribute) -> None:
+        """A function that has an effect, used as a value: whoever gets it may call it."""
+        name = self._name(node)
+        method = isinstance(node, ast.Attribute) and node.attr in _METHODS and name not in _KNOWN
+        reflected = name in ("sys.modules", "__builtins__") or (
+            name.endswith(".__dict__") and name.split(".")[0] in _REFLECTED
+        )
+        stored = isinstance(node.ctx, (ast.Store, ast.Del))
+        if not stored and (name in _EFFECTFUL or method or reflected):
+            self.vague = True
+            self.call.unknown(name or getattr(node, "attr", ""))
 
     def _call(self, node: ast.Call) -> None:
         name = self._name(node.func)
         args = node.args
         if name in _OPENERS or name in _ARCHIVES:
-            self._open(node, args[0] if args else None, args[1:2])
+            self._open(node, self._argument(node, 0), args[1:2])
         elif name in _FIRST:
-            self._effect(_FIRST[name], args[0] if args else None)
+            self._effect(_FIRST[name], self._argument(node, 0))
         elif name in _SECOND:
-            self._effect(_SECOND[name], args[1] if len(args) > 1 else None)
+            self._effect(_SECOND[name], self._argument(node, 1))
         elif name in _BOTH:
-            for arg in args[:2]:
-                self._effect(Kind.MOVE, arg)
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            for at, end in enumerate(("src", "dst")):
+                self._effect(Kind.MOVE, args[at] if len(args) > at else given.get(end))
+        elif name in _PROGRAM:
+            self._program(node, _PROGRAM[name])
+        elif name in _MIRRORS:
+            self._mirror(node, name)
+        elif name == "logging.basicConfig":
+            for keyword in node.keywords:
+                if keyword.arg == "filename":
+                    self._effect(Kind.APPEND, keyword.value)
         elif name in _SHELL:
             self._shell(node)
         elif name in _CODE:
@@ -311,7 +381,7 @@ class _Reading:
         elif name == "sqlite3.connect" and self.writes_sql:
             self._effect(Kind.WRITE, args[0] if args else None)
         elif name == "os.chdir":
-            self.vague = True
+            pass  # `moves` has it
         elif name.split(".")[0] in self._stranger_names():
             self.call.unknown(name)
         elif isinstance(node.func, ast.Name) and node.func.id in self.strangers:
@@ -327,19 +397,45 @@ class _Reading:
 
     def _open(self, node: ast.Call, path: ast.expr | None, modes: list[ast.expr]) -> None:
         modes = modes + [k.value for k in node.keywords if k.arg == "mode"]
+        if any(keyword.arg is None for keyword in node.keywords):
+            self._effect(Kind.WRITE, path)
         for mode in modes:
             literal = mode.value if isinstance(mode, ast.Constant) else None
             if not isinstance(literal, str) or set(literal) & set("wax+"):
                 append = isinstance(literal, str) and "a" in literal
                 self._effect(Kind.APPEND if append else Kind.WRITE, path)
 
+    def _mirror(self, node: ast.Call, name: str) -> None:
+        """`getattr(os, "remove")` and its like, on modules that have effects."""
+        of = self._name(node.args[0]).split(".")[0] if node.args else ""
+        if name.startswith("operator") or of in _REFLECTED or not node.args:
+            self.vague = True
+            self.call.unknown(name)
+
+    def _program(self, node: ast.Call, start: int) -> None:
+        """`os.execvp(FILE, [WORD…])`, `os.execlp(FILE, WORD…)`, `create_subprocess_exec(WORD…)`."""
+        words = node.args[start:]
+        if len(words) == 1 and isinstance(words[0], (ast.List, ast.Tuple)):
+            words = list(words[0].elts)
+        known = [self._paths(word)[0] for word in words if not isinstance(word, ast.Starred)]
+        if known:
+            self.call.run(known, stdin="")
+        else:
+            self.call.unknown("exec")
+
     def _shell(self, node: ast.Call) -> None:
-        command = node.args[0] if node.args else None
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        command = node.args[0] if node.args else keywords.get("args", keywords.get("cmd"))
         with self.call.walk.working_in(
             [p for k in node.keywords if k.arg == "cwd" for p in self._paths(k.value)[:1]]
         ):
             if isinstance(command, (ast.List, ast.Tuple)):
-                self.call.run([self._paths(item)[0] for item in command.elts], stdin="")
+                fed = keywords.get("input")
+                stdin = "" if fed is None else self._paths(fed)[0]
+                words = [self._paths(item)[0] for item in command.elts]
+                self.call.run(words, stdin=stdin)
+            elif command is None and node.keywords:
+                self.call.unknown("subprocess")
             elif command is not None:
                 text = self._paths(command)[0]
                 if text.startswith(UNKNOWN):
@@ -357,8 +453,10 @@ class _Reading:
             if method == "rename" or self._is_path(receiver):
                 self._effect(Kind.MOVE, receiver)
                 self._effect(Kind.MOVE, node.args[0])
-        elif method in _SAVERS and not (method in _RETURNS_TEXT and not node.args):
-            target = node.args[0] if node.args else None
+        elif method in _SAVERS and not (
+            method in _RETURNS_TEXT and self._argument(node, 0) is None
+        ):
+            target = self._argument(node, 0)
             if method in ("extract", "extractall"):
                 self._extract(node)
             elif target is not None:
