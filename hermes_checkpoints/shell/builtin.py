@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 
 from .arguments import UNKNOWN, is_literal, source
 from .call import Call
+from .effects import Kind
 from .words import State
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S)
 _FORMAT = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])|\\([0-7]{1,3}|.)", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "a": "\a"}
+_SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$\(|`)")
 _VENV = re.compile(r"(?:.*/)?(?:bin|Scripts)/activate(?:\.\w+)?")
 
 
@@ -21,7 +23,7 @@ def change_directory(call: Call) -> None:
     operands = [arg for arg in call.args if arg == "-" or not arg.startswith("-")]
     before = state.places
     if not operands:
-        state.places = (state.home,)
+        state.places = walk.moved(state.home)
     elif operands[0] == "-":
         state.places = state.previous
     else:
@@ -66,10 +68,13 @@ def source_file(call: Call) -> None:
 
 
 def trap(call: Call) -> None:
-    """`trap COMMANDS SIGNAL…`."""
+    """`trap COMMANDS SIGNAL…`: at the end, or whenever the signal comes."""
     args = [arg for arg in call.args if arg not in ("--", "-p", "-l")]
     if len(args) > 1 and args[0] not in ("-", ""):
-        call.shell(source(args[0]), same_process=False)
+        if any(signal.upper() in ("EXIT", "0", "SIGEXIT") for signal in args[1:]):
+            call.walk.traps.append((source(args[0]), (call.name, source(args[0])[:60])))
+        else:
+            call.shell(source(args[0]), same_process=False)
 
 
 def alias(call: Call) -> None:
@@ -89,6 +94,7 @@ def unalias(call: Call) -> None:
 def export(call: Call) -> None:
     """`export`, `declare`, `local`, `readonly`: assignments given as arguments."""
     variables = call.walk.state.variables
+    evaluates(call)
     for arg in call.args:
         match = _ASSIGNMENT.fullmatch(arg)
         if match:
@@ -96,7 +102,10 @@ def export(call: Call) -> None:
             old = variables.get(match[1], UNKNOWN)
             if match[2]:
                 value = old + value if isinstance(old, str) else UNKNOWN
+            if call.name in ("local", "declare", "typeset"):
+                call.walk.local(match[1])
             call.walk.state.assign(match[1], value)
+            call.walk.named(match[1], value)
 
 
 def unset(call: Call) -> None:
@@ -127,6 +136,10 @@ def shift(call: Call) -> None:
 
 def read_names(call: Call) -> None:
     """`read NAME…`, `mapfile NAME`, `getopts …`: variables whose value is not known."""
+    if call.name in ("mapfile", "readarray"):
+        for text in call.parse(("-d", "-n", "-O", "-s", "-u", "-C", "-c")).values("-C"):
+            call.shell(source(text))
+    evaluates(call)
     for arg in call.args:
         if arg.isidentifier():
             call.walk.state.assign(arg, UNKNOWN)
@@ -135,7 +148,37 @@ def read_names(call: Call) -> None:
 def print_formatted(call: Call) -> None:
     """`printf`: only `-v NAME` has an effect here."""
     if call.args[:1] == ["-v"] and len(call.args) > 2:
+        evaluates(call)
         call.walk.state.assign(call.args[1], formatted(call.args[2:]))
+
+
+def evaluates(call: Call) -> None:
+    """Commands that evaluate the subscript of a variable's name, and what is substituted in it."""
+    if any(_SUBSCRIPT.search(arg) for arg in call.args):
+        call.unknown("a subscript")
+
+
+def completions(call: Call) -> None:
+    """`compgen -C COMMAND`, `compgen -F FUNCTION`: they are run."""
+    parsed = call.parse(("-C", "-F", "-A", "-G", "-P", "-S", "-W", "-X"))
+    if call.name == "compgen":
+        for text in parsed.values("-C", "-F"):
+            call.shell(source(text), same_process=True)
+
+
+def remember(call: Call) -> None:
+    """`hash -p PATH NAME`: from here on NAME runs PATH."""
+    if len(call.args) > 2 and call.args[0] == "-p":
+        for name in call.args[2:]:
+            call.walk.define(call.walk.state.aliases, name, source(call.args[1]))
+
+
+def history(call: Call) -> None:
+    """`history -w FILE` writes the list to a file."""
+    parsed = call.parse(("-d",))
+    if parsed.has("-w", "-a"):
+        kind = Kind.WRITE if parsed.has("-w") else Kind.APPEND
+        call.effects(kind, parsed.operands[:1])
 
 
 def nothing(call: Call) -> None:
@@ -174,7 +217,9 @@ def formatted(args: list[str]) -> str:
             return "%"
         if match[1]:
             octal = match[1].isdigit() and match[1] != "8" and match[1] != "9"
-            return chr(int(match[1], 8) & 255) if octal else _ESCAPES.get(match[1], match[0])
+            if octal:  # NUL ends an item for `xargs -0`; the shell itself drops it
+                return chr(int(match[1], 8) & 255) if match[1].strip("0") else "\n"
+            return _ESCAPES.get(match[1], match[0])
         return values.pop(0) if values else ""
 
     while True:
@@ -209,13 +254,20 @@ _CHANGE_SHELL: dict[str, Callable[[Call], None]] = {
     "readarray": read_names,
     "getopts": read_names,
     "printf": print_formatted,
+    "hash": remember,
+    "compgen": completions,
+    "complete": completions,
+    "[": evaluates,
+    "test": evaluates,
+    "let": evaluates,
+    "history": history,
 }
 _HARMLESS = (
 
-        "[", "test", ":", "true", "false", "echo", "pwd", "dirs", "exit", "return", "break",
-        "continue", "wait", "jobs", "bg", "fg", "kill", "type", "hash", "help", "history", "let",
-        "shopt", "ulimit", "umask", "times", "disown", "suspend", "logout", "bind", "complete",
-        "compgen", "compopt", "enable", "caller", "setopt", "unsetopt", "autoload", "rehash",
+        ":", "true", "false", "echo", "pwd", "dirs", "exit", "return", "break",
+        "continue", "wait", "jobs", "bg", "fg", "kill", "type", "help",
+        "shopt", "ulimit", "umask", "times", "disown", "suspend", "logout", "bind",
+        "compopt", "enable", "caller", "setopt", "unsetopt", "autoload", "rehash",
     )  # fmt: skip
 BUILTINS: Mapping[str, Callable[[Call], None]] = {
     **_CHANGE_SHELL,

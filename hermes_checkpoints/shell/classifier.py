@@ -67,6 +67,7 @@ def _classify(text: str, cwd: str, home: str, rules: CommandRules | None, parser
             walk.opaque(steps.why)
         else:
             walk.script(steps)
+            walk.finish()
     except Exception as error:  # noqa: BLE001  # `classify` is total: a fault of ours is doubt
         walk.opaque(f"the classifier failed on it ({type(error).__name__})")
     effects = tuple(walk.found.values())

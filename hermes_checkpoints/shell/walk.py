@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from . import builtin
-from .apply import apply, looks_like_path
+from .apply import apply, looks_like_path, report_outputs
 from .arguments import (
     GUESS,
     QUERY,
@@ -66,7 +66,16 @@ _LISTERS = {  # programs that list files, and the flags or verbs without which t
     "grep": frozenset(("-l", "-rl", "-lr", "-Rl", "-rlE", "-ril", "-lri", "-rlZ", "-lrZ", "-rlw")),
     "rg": frozenset(("-l", "--files-with-matches", "--files", "-il", "-li", "-l0", "-0l")),
     "ag": frozenset(("-l", "--files-with-matches")),
+    "Get-ChildItem": frozenset[str](),
+    "Get-Item": frozenset[str](),
+    "gci": frozenset[str](),
+    "gi": frozenset[str](),
 }
+_STDIN = (None, "", "0")  # the descriptors whose redirection feeds a program
+_RUN_FROM_ENVIRONMENT = frozenset(  # variables other programs run the value of
+    ("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER",
+     "GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS", "SSH_ASKPASS", "PAGER", "MANPAGER", "BROWSER")
+)  # fmt: skip
 _EXITS = frozenset(("exit", "return", "break", "continue", "exec"))
 
 
@@ -91,7 +100,11 @@ class Walk:
         self.stdin: str | None = None
         self.roots: tuple[str, ...] = ()
         self.listed: tuple[str, ...] = ()
+        self.likely: tuple[str, ...] = ()
         self.depth = 0
+        self.scopes: list[dict[str, Value | None]] = []
+        self.traps: list[tuple[str, tuple[str, ...]]] = []
+        self.visited: dict[str | None, None] = {place: None}
 
     # -- reporting
 
@@ -110,6 +123,11 @@ class Walk:
                 self.effect(kind, root, evidence, certain=False)
             self.roots = roots
             return
+        if self.likely and target.startswith(UNKNOWN):
+            likely, self.likely = self.likely, ()
+            for root in likely:
+                self.effect(kind, root, evidence, certain=False)
+            self.likely = likely
         for place in self.state.places:
             path, sure = resolve(target, place)
             sure = sure and certain and len(self.state.places) == 1
@@ -137,26 +155,44 @@ class Walk:
         """
         state = self.state
         start, before, guarded = state.places, "", False
+        failing: tuple[str | None, ...] = ()
         for step in steps:
+            places = self.state.places
             if step.op == "&":
                 self.subshell((Step(step.node),))
             elif before == "||":
-                guarded = self.otherwise(step.node, start) or guarded
+                guarded = self.otherwise(step.node, failing) or guarded
+            elif before == "&&":
+                self.perhaps(step.node)
             else:
                 self.node(step.node)
+            failing = tuple(dict.fromkeys((*places, *failing)))[:MAX_PLACES]
+            if isinstance(step.node, Compound):  # it may have moved before it failed
+                failing = tuple(dict.fromkeys((*self.state.places, *failing)))[:MAX_PLACES]
             before = step.op
             if step.op in ("&&", "||"):
                 continue
             state = self.state
             if state.places != start and not guarded and not state.strict:
                 state.places = tuple(dict.fromkeys(state.places + start))[:MAX_PLACES]
-            start, guarded = state.places, False
+            start, guarded, failing = state.places, False, ()
 
-    def otherwise(self, node: Node, start: tuple[str | None, ...]) -> bool:
-        """Run what follows `||`, where nothing was moved; whether it ends the script."""
+    def perhaps(self, node: Node) -> None:
+        """Run what follows `&&`: a function it defines may as well not be there."""
+        before = self.state.functions if isinstance(node, Compound) else None
+        self.node(node)
+        if before is not None and node.kind == "function":  # type: ignore[union-attr]
+            self.state.doubted = self.state.doubted | {node.name}  # type: ignore[union-attr]
+
+    def otherwise(self, node: Node, places: tuple[str | None, ...]) -> bool:
+        """Run what follows `||`, in the places the part that failed may have left it in.
+
+        A simple command that fails has moved nothing: it is where it was when it started.
+        Whether the node ends the script.
+        """
         succeeded = self.state
         self.state = succeeded.copy()
-        self.state.places = start
+        self.state.places = places
         self.node(node)
         failed, self.state = self.state, succeeded
         if _exits(node):
@@ -190,9 +226,19 @@ class Walk:
         """Run steps in a process of their own: what they set is forgotten."""
         if not steps:
             return
-        saved, stdin = self.state.copy(), self.stdin
+        saved, stdin, traps = self.state.copy(), self.stdin, self.traps
+        self.traps = []
         self.script(steps)
-        self.state, self.stdin = saved, stdin
+        self.finish()
+        self.state, self.stdin, self.traps = saved, stdin, traps
+
+    def finish(self) -> None:
+        """Run what was left for the end (`trap … EXIT`): in any place the text has been in."""
+        traps, self.traps = self.traps, []
+        for text, evidence in traps:
+            places = (*self.state.places, *self.visited)
+            self.state.places = tuple(dict.fromkeys(places))[: 2 * MAX_PLACES]
+            self.text(text, evidence)
 
     def text(self, text: str, evidence: tuple[str, ...], *, same_process: bool = False) -> None:
         """Run shell text found inside a command."""
@@ -231,9 +277,12 @@ class Walk:
         """The places `cd directory` may lead to."""
         if any(mark in directory for mark in (UNKNOWN, STAR, QUERY, SET)):
             return (None,)
-        return tuple(
+        moved = tuple(
             dict.fromkeys(resolve(directory or ".", place)[0] for place in self.state.places)
         )
+        if len(self.visited) < 2 * MAX_PLACES:
+            self.visited.update(dict.fromkeys(moved))
+        return moved
 
     # -- compounds
 
@@ -262,11 +311,20 @@ class Walk:
         elif kind in ("for", "select"):
             self.loop(node)
         elif kind in ("while", "until"):
-            self.repeat(node.bodies)
+            with self.listing(node):
+                self.repeat(node.bodies)
         else:
             for body in node.bodies:
                 self.script(body)
         self.stdin = stdin
+
+    @contextmanager
+    def listing(self, node: Compound) -> Iterator[None]:
+        """`ls … | while read f`: what is not known is most likely a file that is listed."""
+        saved = self.likely
+        self.likely = self.listed
+        yield
+        self.likely = saved
 
     def define(self, names: dict[str, Definition], name: str, body: Definition) -> None:
         """Define a function or an alias; too many to follow may hide anything."""
@@ -346,11 +404,26 @@ class Walk:
                 self.assign(assignment)
             return
         args = self.expander.arguments(node.words, self.state)
+        variables, home = self.state.variables, self.state.home
+        saved = {
+            assignment.name: variables.get(assignment.name)
+            for assignment in node.assignments
+            if isinstance(assignment.value, Word)  # else it is `declare -a x=(…)`
+        }
         for assignment in node.assignments:
-            if not isinstance(assignment.value, Word):
-                self.assign(assignment)  # `declare -a x=(…)`
+            self.assign(assignment)
         if args:
-            self.run(args, stdin if fed is None else fed)
+            self.run(args, stdin if fed is None else fed, direct=True)
+        if saved:  # they were in the environment of this one command
+            self.restore(saved)
+            self.state.home = home if "HOME" in saved else self.state.home
+
+    def restore(self, saved: dict[str, Value | None]) -> None:
+        """Variables have their old values again."""
+        for name, value in saved.items():
+            self.state.variables.pop(name, None)
+            if value is not None:
+                self.state.variables[name] = value
 
     def run_inside(self, word: Word) -> None:
         """Run the commands a word's expansion runs."""
@@ -374,6 +447,16 @@ class Walk:
         if any(part.kind == "arithmetic" for part in value.parts) and len(value.parts) > 1:
             text = UNKNOWN  # an element of an array
         self.state.assign(name, text if len(text) <= 1 << 16 else UNKNOWN)
+        self.named(name, text)
+
+    def named(self, name: str, text: str) -> None:
+        """A variable that names a program: whatever runs next may run it."""
+        if name in _RUN_FROM_ENVIRONMENT and text and UNKNOWN not in text:
+            self.text(source(text), (f"{name}=", shown(text)[:60]))
+        elif name in ("BASH_ENV", "ENV") and text and not is_sink(text):
+            self.unknown((f"{name}=", shown(text)[:60]))
+        elif name == "PS4" and ("$(" in text or "`" in text):
+            self.text(f'"{source(text)}"', (f"{name}=", shown(text)[:60]))
 
     def redirects(self, redirects: tuple[Redirect, ...]) -> str | None:
         """Report what redirections write; the text they feed to standard input, if any."""
@@ -381,12 +464,16 @@ class Walk:
         for redirect in redirects:
             if redirect.heredoc is not None:
                 self.subshell(redirect.heredoc.body)
-                fed = self.heredoc_text(redirect)
+                if redirect.fd in _STDIN:
+                    fed = self.heredoc_text(redirect)
                 continue
             self.run_inside(redirect.target)
             if redirect.op == "<<<":
-                fed = source(self.expander.single(redirect.target, self.state))
+                text = source(self.expander.single(redirect.target, self.state))
+                fed = text if redirect.fd in _STDIN else fed
             elif redirect.op == "<":
+                fed = UNKNOWN if redirect.fd in _STDIN else fed
+            elif redirect.op == "<&" and redirect.fd in _STDIN:
                 fed = UNKNOWN
             elif redirect.op != "<&":
                 self.write_redirect(redirect)
@@ -413,8 +500,8 @@ class Walk:
 
     # -- programs
 
-    def run(self, args: list[str], stdin: str | None = None) -> None:
-        """Run one program with its arguments."""
+    def run(self, args: list[str], stdin: str | None = None, *, direct: bool = False) -> None:
+        """Run one program with its arguments; only the shell itself, `direct`, runs functions."""
         first = next((at for at, arg in enumerate(args) if arg), None)
         if first is None:
             return
@@ -425,19 +512,21 @@ class Walk:
         word = args[0]
         if not is_literal(word):
             if word.startswith(GUESS) and is_literal(word[1:]):
-                self.run([word[1:], *args[1:]], stdin)
+                self.run([word[1:], *args[1:]], stdin, direct=direct)
             self.unknown((shown(word),))
             return
         self.depth += 1
         saved, self.stdin = self.stdin, stdin
         try:
-            self.dispatch(word, args[1:], stdin)
+            self.dispatch(word, args[1:], stdin, direct=direct)
         finally:
             self.depth -= 1
             self.stdin = saved
 
-    def dispatch(self, word: str, args: list[str], stdin: str | None) -> None:
-        if "/" not in word and self.defined_here(word, args):
+    def dispatch(
+        self, word: str, args: list[str], stdin: str | None, *, direct: bool = False
+    ) -> None:
+        if direct and "/" not in word and self.defined_here(word, args):
             return
         name = self.program(word)
         self.programs.setdefault(name)
@@ -467,34 +556,40 @@ class Walk:
 
     def defined_here(self, word: str, args: list[str]) -> bool:
         """Run `word` if the text defined an alias or a function of that name."""
-        if word in self.state.aliases:
-            alias = self.state.aliases.pop(word)
+        state = self.state
+        if word in state.aliases:
+            alias = state.aliases.pop(word)
             self.text(" ".join((alias, *map(quoted, args))), (word,), same_process=True)
             self.state.aliases[word] = alias
-            return True
-        body = self.state.functions.get(word)
+            # A script expands no alias before `expand_aliases`, nor one of the same line.
+            return self.rules.find(self.program(word)) is None
+        body = state.functions.get(word)
         if body is None:
             return False
         if not self.budget.spend("calls"):
             self.unknown((word,))
             return True
+        self.scopes.append({})
         with self.positional(args):
             del self.state.functions[word]  # a recursion would only say the same again
             self.script(body)
             self.state.functions[word] = body
-        return True
+        self.restore(self.scopes.pop())
+        return word not in state.doubted
+
+    def local(self, name: str) -> None:
+        """A variable becomes the function's own: its old value comes back afterwards."""
+        if self.scopes:
+            self.scopes[-1].setdefault(name, self.state.variables.get(name))
 
     @contextmanager
     def positional(self, args: list[str]) -> Iterator[None]:
         """Run something with these positional parameters."""
         names = [*map(str, range(1, 10)), "@", "*"]
-        saved = {name: self.state.variables.get(name) for name in names}
+        saved: dict[str, Value | None] = {n: self.state.variables.get(n) for n in names}
         self.set_positional(args)
         yield
-        for name, value in saved.items():
-            self.state.variables.pop(name, None)
-            if value is not None:
-                self.state.variables[name] = value
+        self.restore(saved)
 
     def set_positional(self, args: list[str]) -> None:
         variables = self.state.variables
@@ -519,6 +614,8 @@ class Walk:
         if rule.runs is None and not rule.scripts and _asks_help(call.args):
             return
         apply(rule, call)
+        if not rule.actions and rule.runs is None and call.args:
+            report_outputs(call, *(("-o",) if rule.output else ()))
 
     def subcommand(self, rule: Rule, call: Call) -> tuple[Rule, Call] | None:
         """The entry for `program subcommand`, and the call with the subcommand cut out."""
@@ -558,7 +655,10 @@ class Walk:
         """The directories below which a command lists files, when it is one that lists files."""
         if not isinstance(node, Command) or not node.words:
             return ()
-        lister = _LISTERS.get(node.words[0].literal or "")
+        name = node.words[0].literal or ""
+        lister = _LISTERS.get(name)
+        if name == "ls":
+            return self.listed_by_ls(node)
         if lister is None:
             return ()
         args = self.expander.arguments(node.words[1:], self.state)
@@ -570,6 +670,13 @@ class Walk:
         if node.words[0].literal == "git":
             return (".",)
         return tuple(operands[1:]) or (".",)
+
+    def listed_by_ls(self, node: Command) -> tuple[str, ...]:
+        """What `ls` names: its operands, or files of the directory, whose names it prints bare."""
+        args = self.expander.arguments(node.words[1:], self.state)
+        named = tuple(arg for arg in args if not arg.startswith("-"))
+        globs = all(STAR in arg or QUERY in arg for arg in named)
+        return named if named and globs else (*named, ".")
 
     def output_of(self, steps: Script) -> str | None:
         """What the steps print, when the text alone tells; None otherwise."""

@@ -36,7 +36,9 @@ _PARAMETER = re.compile(
     r"(?:(?P<op>:?[-=+?]|%%?|##?)(?P<word>.*))?",
     re.S,
 )
-_SEQUENCE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")
+_SEQUENCE = re.compile(
+    r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.-?(\d{1,9}))?"
+)
 
 Value = str | tuple[str, ...]
 
@@ -65,7 +67,8 @@ class State:
     """What a shell process carries from one command to the next.
 
     `places` are the directories it may be in: one when that is certain, None in it when unknown.
-    `strict` says that a command that fails ends the script (`set -e`).
+    `strict` says that a command that fails ends the script (`set -e`); `doubted` are the functions
+    that may as well not be defined.
     """
 
     places: tuple[str | None, ...]
@@ -76,6 +79,7 @@ class State:
     functions: dict[str, Script] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     strict: bool = False
+    doubted: frozenset[str] = frozenset()
 
     def copy(self) -> State:
         return State(
@@ -87,12 +91,15 @@ class State:
             dict(self.functions),
             dict(self.aliases),
             self.strict,
+            self.doubted,
         )
 
     def assign(self, name: str, value: Value) -> None:
         """Set a variable, unless there are too many."""
         if len(self.variables) < MAX_VARIABLES or name in self.variables:
             self.variables[name] = value
+        if name == "HOME" and isinstance(value, str):
+            self.home = value
 
     def merge(self, other: State) -> None:
         """Become the state that holds if either this one or the other does."""
@@ -101,10 +108,26 @@ class State:
             if self.variables.get(name) != other.variables.get(name):
                 self.variables[name] = UNKNOWN
         self.strict = self.strict and other.strict
-        self.functions = other.functions | self.functions
+        if self.home != other.home:
+            self.home = UNKNOWN
+        if self.functions != other.functions:
+            self._merge_functions(other)
         self.aliases = other.aliases | self.aliases
         if self.stack != other.stack:
             self.stack = []
+
+    def _merge_functions(self, other: State) -> None:
+        """A function that may not be there is doubted; of two readings both are kept."""
+        common = self.functions.keys() & other.functions.keys()
+        missing = self.functions.keys() ^ other.functions.keys()
+        both = {
+            name: self.functions[name] + other.functions[name]
+            for name in common
+            if self.functions[name] != other.functions[name]
+            and len(self.functions[name]) < MAX_VARIABLES
+        }
+        self.functions = other.functions | self.functions | both
+        self.doubted = self.doubted | other.doubted | missing
 
     def lookup(self, name: str) -> Value | None:
         """A variable's value, None if the text does not set it."""
@@ -347,8 +370,9 @@ def _sequence(inner: str) -> list[str] | None:
         first, last = int(match[1]), int(match[2])
     if abs(last - first) > MAX_BRACES:
         return [STAR]
-    step = 1 if last >= first else -1
-    numbers = range(first, last + step, step)
+    size = int(match[5] or 1) or 1
+    step = size if last >= first else -size
+    numbers = range(first, last + (1 if step > 0 else -1), step)
     if match[3]:
         return [chr(number) for number in numbers]
     width = max(len(text) for text in match.group(1, 2)) if re.match("-?0\\d", inner) else 0

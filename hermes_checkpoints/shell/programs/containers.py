@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..apply import report_outputs
 from ..arguments import UNKNOWN, words
 from ..call import Call
 from ..effects import Kind
@@ -57,6 +58,10 @@ def docker(call: Call) -> None:
         _build(inner)
     elif verb == "init":
         call.here(Kind.WRITE, "init")
+    elif verb in ("login", "logout") or words[:2] in (["context", "use"], ["context", "create"]):
+        call.effect(Kind.WRITE, call.walk.state.home + "/.docker/config.json", certain=False)
+    elif verb not in ("exec", "ps", "images", "logs", "inspect"):
+        report_outputs(inner, "-o")
     elif verb in ("machine", "sbx", "model"):
         call.unknown()
 
@@ -119,6 +124,8 @@ def compose(call: Call) -> None:
     verb = parsed.operands[0] if parsed.operands else ""
     if verb in ("run", "up", "start", "restart", "create", "watch"):
         call.walk.unknown((call.name, "compose", verb))
+    elif verb in ("config", "convert", "export"):
+        report_outputs(Call(call.walk, call.name, parsed.operands[1:]), "-o")
     elif verb == "cp":
         operands = parsed.operands[1:]
         if operands and not re.match(r"[\w.-]{2,}:", operands[-1]):
@@ -140,7 +147,12 @@ def kubectl(call: Call) -> None:
         ["get-contexts"],
         ["get-clusters"],
     ):
-        call.effect(Kind.WRITE, UNKNOWN)
+        named = parsed.values("--kubeconfig") or [call.walk.state.home + "/.kube/config"]
+        call.effects(Kind.WRITE, named, certain=False)
+    elif words[:1] == ["kustomize"]:
+        report_outputs(call, "-o")
+    elif words[:1] in (["login"], ["logout"], ["project"]) and call.name == "oc":
+        call.effect(Kind.WRITE, call.walk.state.home + "/.kube/config", certain=False)
     for path in parsed.values("--output-directory"):
         call.effect(Kind.WRITE, path)
 

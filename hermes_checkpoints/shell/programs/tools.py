@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..apply import looks_like_path
 from ..arguments import UNKNOWN, words
 from ..call import MAX_CODE, Call
 from ..effects import Kind
@@ -30,6 +31,120 @@ _COMPILERS_TAKE = words(
 )
 
 
+_SQL_LITERAL = re.compile(r"'(?:[^']|'')*'")
+_SQL_FILE = (
+    re.compile(  # duckdb's `COPY … TO 'FILE'`, sqlite's `writefile('FILE', …)`, `VACUUM INTO`
+        r"(?i)\bto\s+'([^']{1,400})'|\bwritefile\s*\(\s*'([^']{1,400})'|\binto\s+'([^']{1,400})'"
+    )
+)
+_DOT_OUTPUT = re.compile(r"(?m)^\s*\.(?:output|once|save|backup|log|trace|excel|archive)\s+(\S+)")
+_DOT_SHELL = re.compile(r"(?m)^\s*\.(?:shell|system)\s+(\S.*)$")
+_PSQL_SHELL = re.compile(
+    r"(?m)\\!\s*(\S.*)$|\\(?:o|out|w|write)\s+(\S+)|\\copy\b.{1,400}?\bto\s+'?([^\s']+)"
+)
+
+
+def sql_client(call: Call) -> None:
+    """psql and mysql: the server is elsewhere; `-o`, `\\o`, `\\!` and `\\copy … to` are here."""
+    takes = ("-c", "-d", "-h", "-p", "-U", "-u", "-f", "-e", "-v", "-D", "-P", "-N", "-B", "-o",
+             "-L", "--output", "--log-file", "--tee", "--command", "--execute", "--file",
+             "--dbname", "--host", "--username", "--user", "--set", "--variable")  # fmt: skip
+    if call.name == "psql":
+        parsed = call.parse(takes)
+    else:
+        parsed = call.parse([name for name in takes if name not in ("-p", "-N", "-B", "-v", "-L")])
+    for path in parsed.values("-o", "--output", "-L", "--log-file", "--tee"):
+        call.effect(Kind.WRITE, path)
+    texts = [*parsed.values("-c", "--command", "-e", "--execute"), call.stdin or ""]
+    for match in _PSQL_SHELL.finditer("\n".join(texts)[:MAX_CODE]):
+        shell, output, copied = match.groups()
+        if shell or (output or "").startswith("|"):
+            call.shell(shell or output[1:])
+        elif (output or copied).lower() not in ("stdout", "pstdout"):
+            call.effect(Kind.WRITE, output or copied, certain=False)
+
+
+def debugger(call: Call) -> None:
+    """gdb and lldb: they run the program they are given, and commands of a shell."""
+    parsed = call.parse(("-p", "-ex", "-x", "-o", "-s", "--pid", "--command", "--eval-command",
+                         "-iex", "-c", "--core"), style="single")  # fmt: skip
+    for text in parsed.values("-ex", "-iex", "-eval-command", "-o"):
+        match = re.match(r"\s*(?:shell|!|platform shell|make)\s*(.*)", text)
+        if match:
+            call.shell(match[1])
+        elif re.match(
+            r"\s*(?:python|script|source|dump|gcore|generate-core|call|print\s+\w+\()", text
+        ):
+            call.unknown(text)
+    if parsed.has("-x", "-command", "-s") or parsed.operands:
+        call.unknown("the program")
+
+
+def package_script(call: Call) -> None:
+    """`npm run`: alone it lists the scripts there are."""
+    if call.parse(("--prefix", "-w", "--workspace")).operands:
+        call.here(Kind.UNKNOWN)
+
+
+def cmake(call: Call) -> None:
+    """cmake: configures into `-B`, builds there, installs below a prefix; `-E` is a toolbox."""
+    if call.args[:1] == ["-E"]:
+        _cmake_tool(call)
+        return
+    parsed = call.parse(("-B", "-S", "-G", "-D", "-C", "-P", "-T", "-A", "--preset", "--build",
+                         "--install", "--prefix", "--config", "--target", "-t", "-j", "--parallel",
+                         "--component"), ("--version", "--help"))  # fmt: skip
+    if parsed.has("--version", "--help"):
+        return
+    if parsed.has("--install"):
+        prefixes = parsed.values("--prefix")
+        call.effects(Kind.WRITE, prefixes or [UNKNOWN], certain=False)
+        call.here(Kind.WRITE, "--install")
+    elif parsed.has("--build"):
+        call.effects(Kind.UNKNOWN, parsed.values("--build"), certain=False)
+        call.here(Kind.UNKNOWN, "--build")
+    elif parsed.has("-P"):
+        call.unknown("-P")
+    else:
+        call.effects(Kind.WRITE, parsed.values("-B") or ["."], certain=False)
+
+
+_CMAKE_TOOLS = {
+    "rm": "rm", "remove": "rm -f", "remove_directory": "rm -r", "copy": "cp",
+    "copy_directory": "cp -r", "rename": "mv", "touch": "touch", "make_directory": "mkdir",
+    "tar": "tar", "create_symlink": "ln -sf", "copy_if_different": "cp", "time": "env",
+    "env": "env",
+}  # fmt: skip
+
+
+_CMAKE_READS = words(
+    "echo cat compare_files capabilities sleep md5sum sha1sum sha256sum sha512sum environment help"
+    " true false"
+)
+
+
+def _cmake_tool(call: Call) -> None:
+    verb, *rest = call.args[1:] or ["help"]
+    if verb in _CMAKE_TOOLS:
+        call.run([*_CMAKE_TOOLS[verb].split(), *rest])
+    elif verb == "chdir" and len(rest) > 1:
+        with call.walk.working_in(rest[:1]):
+            call.run(rest[1:])
+    elif verb not in _CMAKE_READS:
+        call.unknown(verb)
+
+
+def package_file(call: Call) -> None:
+    """dpkg-deb, and dpkg in its place: `-x` and `-e` unpack, `-b` writes a package."""
+    parsed = call.parse((), ("--extract", "--build", "--vextract", "--raw-extract", "--control"))
+    operands = parsed.operands
+    if parsed.has("-x", "-X", "-R", "--extract", "--vextract", "--raw-extract", "-e", "--control"):
+        call.effects(Kind.WRITE, operands[1:2] or ["DEBIAN"])
+    elif parsed.has("-b", "--build"):
+        package = operands[0].rstrip("/") + ".deb" if operands else UNKNOWN
+        call.effects(Kind.WRITE, operands[1:2] or [package])
+
+
 def sqlite(call: Call) -> None:
     """sqlite3 and duckdb: the database changes unless the SQL only reads."""
     parsed = call.parse(
@@ -37,9 +152,9 @@ def sqlite(call: Call) -> None:
         ("-readonly", "--readonly", "-version", "-help", "-json", "-csv", "-header", "-column",
          "-line", "-list", "-html", "-box", "-markdown", "-batch", "-table", "-noheader", "-bail"),
     )  # fmt: skip
-    if parsed.has("-readonly", "--readonly", "-version", "-help") or not parsed.operands:
+    if parsed.has("-version", "-help") or not (parsed.operands or parsed.options):
         return
-    database, *statements = parsed.operands
+    database, *statements = parsed.operands or [":memory:"]
     statements += parsed.values("-cmd", "-c", "-s")
     if not statements and call.stdin is not None:
         statements = [call.stdin]
@@ -47,13 +162,25 @@ def sqlite(call: Call) -> None:
     if len(text) > MAX_CODE:
         call.effect(Kind.WRITE, database, certain=False)
         return
-    for match in re.finditer(r"(?m)^\s*\.(?:output|once|save|backup)\s+(\S+)", text):
-        call.effect(Kind.WRITE, match[1].strip("'\""), certain=False)
+    for match in _DOT_OUTPUT.finditer(text):
+        path = match[1].strip("'\"")
+        if path.startswith("|"):
+            call.unknown("a pipe")
+        elif path not in ("off", "stdout", "stderr"):
+            call.effect(Kind.WRITE, path, certain=False)
+    for match in _DOT_SHELL.finditer(text):
+        call.shell(match[1])
+    for match in _SQL_FILE.finditer(text):
+        call.effect(Kind.WRITE, match[1] or match[2] or match[3], certain=False)
+    if re.search(r"(?i)\bwritefile\s*\((?!\s*')|\bedit\s*\(", text):
+        call.unknown("writefile")
     if not statements or database == ":memory:":
         return
-    if _SQL_READS.match(text) and not _SQL_WRITES.search(text):
-        call.effect(Kind.CREATE, database)  # opening a database that is not there makes one
-    else:
+    bare = _SQL_LITERAL.sub("''", text)
+    if _SQL_READS.match(bare) and not _SQL_WRITES.search(bare):
+        if not parsed.has("-readonly", "--readonly"):
+            call.effect(Kind.CREATE, database)  # opening a database that is not there makes one
+    elif not parsed.has("-readonly", "--readonly"):
         call.effect(Kind.WRITE, database, certain=UNKNOWN not in text)
 
 
@@ -64,7 +191,9 @@ def make(call: Call) -> None:
     )
     if parsed.has("-n", "--dry-run", "--just-print", "--recon", "-q", "--question", "-v",
                   "--version", "--help"):  # fmt: skip
-        return
+        told = parsed.has("--eval") or "-" in parsed.values("-f", "--file", "--makefile")
+        if not told or parsed.has("-v", "--version", "--help"):
+            return  # else `$(shell …)` and `+` lines of a makefile in the text itself still run
     goals = [operand for operand in parsed.operands if "=" not in operand]
     destructive = any(re.search(r"clean|reset|purge|distclean", goal) for goal in goals)
     with call.walk.working_in(parsed.values("-C", "--directory")):
@@ -75,7 +204,9 @@ def make(call: Call) -> None:
 
 def compiler(call: Call) -> None:
     """gcc and its kin: `-o`, else a.out or an object beside each source."""
-    parsed = call.parse(_COMPILERS_TAKE, ("-E", "-c", "-S", "-M", "-MM", "-fsyntax-only"))
+    parsed = call.parse(
+        _COMPILERS_TAKE, ("-E", "-c", "-S", "-M", "-MM", "-MD", "-MMD", "-MP", "-fsyntax-only")
+    )
     for path in parsed.values("-MF"):
         call.effect(Kind.WRITE, path)
     outputs = parsed.values("-o")
@@ -89,6 +220,21 @@ def compiler(call: Call) -> None:
         call.effects(Kind.WRITE, stems)
     else:
         call.effect(Kind.WRITE, "a.out")
+
+
+def rust(call: Call) -> None:
+    """rustc: `-o`, or a program beside, named as its source."""
+    parsed = call.parse(("-o", "--out-dir", "-C", "-L", "-l", "--crate-type", "--crate-name",
+                         "--edition", "--emit", "--cfg", "--target", "--extern", "-A", "-W"),
+                        ("--version", "--print", "--explain", "--help"))  # fmt: skip
+    if parsed.has("--version", "-V", "--print", "--explain", "--help") or not parsed.operands:
+        return
+    outputs = parsed.values("-o", "--out-dir")
+    stem = parsed.operands[0].rpartition("/")[2].removesuffix(".rs")
+    names = parsed.values("--crate-name") or [stem]
+    call.effects(Kind.WRITE, outputs or names, certain=bool(outputs))
+    if not outputs:
+        call.here(Kind.WRITE)
 
 
 def go(call: Call) -> None:
@@ -122,8 +268,7 @@ def _go_verb(
     elif verb == "test":
         call.effect(Kind.CREATE, UNKNOWN)
     elif verb in ("fmt", "fix", "get", "generate", "work", "mod"):
-        if verb != "mod" or operands[:1] not in (["graph"], ["why"], ["verify"], ["download"]):
-            call.here(Kind.WRITE, verb)
+        _go_module(call, verb, operands)
     elif verb == "clean":
         call.here(Kind.DELETE, verb)
     elif verb == "tool":
@@ -139,6 +284,22 @@ def _go_verb(
             call.unknown()
     elif not output:
         call.here(Kind.UNKNOWN, verb)
+
+
+def _go_module(call: Call, verb: str, operands: list[str]) -> None:
+    """The verbs that change the module: its files are named beside its directory."""
+    if verb == "mod" and operands[:1] in (["graph"], ["why"], ["verify"], ["download"]):
+        return
+    if operands[:2] == ["work", "sync"] or verb == "work":
+        call.effects(Kind.WRITE, ["go.work", "go.work.sum"], certain=False)
+    elif verb in ("get", "mod"):
+        call.effects(Kind.WRITE, ["go.mod", "go.sum"], certain=False)
+        if operands[:1] == ["vendor"]:
+            call.effect(Kind.WRITE, "vendor", certain=False)
+    elif verb in ("fmt", "fix"):
+        paths = [path for path in operands if looks_like_path(path) and "..." not in path]
+        call.effects(Kind.WRITE, paths, certain=False) if paths else None
+    call.here(Kind.WRITE, verb)
 
 
 def openssl(call: Call) -> None:
@@ -189,16 +350,66 @@ def protoc(call: Call) -> None:
             call.effect(Kind.WRITE, arg.removeprefix("--descriptor_set_out=").removeprefix("-o"))
 
 
+_FFMPEG_FLAGS = words("-y -n -an -vn -sn -dn -shortest -hide_banner -nostdin -nostats -stats -re")
+_MAGICK_FLAGS = words(
+    """
+    -strip -flip -flop -trim -negate -normalize -monochrome +repage -auto-orient -append +append
+    -coalesce -flatten -transpose -transverse -equalize -enhance -verbose -quiet -mosaic +profile
+    -auto-level -auto-gamma -despeckle -contrast +contrast -magnify -ping -dither +dither +matte
+    -clone +clone -delete ( ) +swap -alpha_off -composite -autoscale -layers_off -regard-warnings
+    """
+)
+_LAST_FLAGS = words(
+    "-v -q -V -h --quiet --verbose --norm -S -T -G -m --ignore-length -lossless -y -n"
+)
+
+
 def converter(call: Call) -> None:
-    """ImageMagick, ffmpeg, sox: the last operand is written."""
-    words = [arg for arg in call.args if arg != "--"]
-    if not words or (words[-1].startswith("-") and len(words[-1]) > 1) or len(words) < 2:
+    """ImageMagick, ffmpeg, sox and their kin: the last operand is written.
+
+    When an option follows it, which of the words are operands is a guess: then every word that
+    looks like a path and is no input may be the output.
+    """
+    args = [arg for arg in call.args if arg != "--"]
+    if call.name in ("magick", "gm") and args[:1] in (["identify"], ["compare"]):
         return
-    if call.name in ("ffmpeg",) and words[-2:-1] == ["-i"]:
-        return  # only an input: ffmpeg shows what is in it
-    if words[-1] in ("null:", "info:", "txt:-", "png:-") or words[-1].endswith(":-"):
+    flags = _FFMPEG_FLAGS if call.name in ("ffmpeg", "avconv") else _MAGICK_FLAGS | _LAST_FLAGS
+    inputs, operands, at = 0, [], 0
+    while at < len(args):
+        arg = args[at]
+        at += 1
+        if arg == "-i" and call.name in ("ffmpeg", "avconv"):
+            inputs, at = inputs + 1, at + 1
+        elif arg[:1] in ("-", "+") and len(arg) > 1 and not re.match(r"-?\d", arg[1:]):
+            at += arg not in flags and "=" not in arg and at < len(args)
+        else:
+            operands.append(arg)
+    for name in ("-o", "--output", "-b_output"):
+        call.effects(Kind.WRITE, given) if (given := call.parse((name,)).values(name)) else None
+    if call.name in ("ffmpeg", "avconv"):
+        for output in operands or []:
+            _converted(call, output, certain=output == args[-1])
         return
-    call.effect(Kind.WRITE, re.sub(r"%0?\d*d", "\1", words[-1]))
+    _last_word(call, args, operands)
+
+
+def _last_word(call: Call, args: list[str], operands: list[str]) -> None:
+    if len(args) < 2:
+        return
+    if args[-1][:1] != "-" or args[-1] == "-":
+        _converted(call, args[-1], certain=True)
+        return
+    outputs = [operand for operand in operands[1:] if looks_like_path(operand)]
+    for output in outputs[-1:] or outputs:
+        _converted(call, output, certain=False)
+
+
+def _converted(call: Call, output: str, *, certain: bool) -> None:
+    if output in ("null:", "info:", "txt:-", "png:-", "/dev/null") or output.endswith(":-"):
+        return
+    if output.startswith("pipe:"):
+        return
+    call.effect(Kind.WRITE, re.sub(r"%0?\d*d", "\1", output), certain=certain)
 
 
 def exif(call: Call) -> None:
@@ -278,8 +489,15 @@ _PACKAGE_QUERIES = words(
 
 def system_package(call: Call) -> None:
     """apt, brew and the like: installing runs code as root, but in no project."""
+    if call.name == "dpkg" and any(
+        re.match(r"-[xXbeRI]$|--(?:extract|build)$", a) for a in call.args
+    ):
+        package_file(call)
+        return
     flags = ("--dry-run", "--simulate", "--list", "--status", "--install")
     parsed = call.parse(("-o", "-c", "-t", "-a", "--root"), flags)
+    if call.name == "brew" and not parsed.operands:
+        return  # --prefix, --cellar, --repository, --version
     verbs = parsed.operands
     if not call.args or (verbs and verbs[0] in _PACKAGE_QUERIES):
         return

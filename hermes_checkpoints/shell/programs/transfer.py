@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..apply import report_outputs
 from ..arguments import STAR, UNKNOWN, is_url, words
 from ..call import Call
 from ..effects import Kind
@@ -115,7 +116,75 @@ def secure_copy(call: Call) -> None:
     )  # fmt: skip
     operands = call.parse(takes).operands
     if len(operands) > 1 and not is_remote(operands[-1]):
-        call.effect(Kind.WRITE, operands[-1])
+        _arrives(call, operands[-1], operands[:-1])
+
+
+def _arrives(call: Call, destination: str, sources: list[str]) -> None:
+    """A copy arrives: in a directory that is no more than a place, under the sources' own names."""
+    call.effect(Kind.WRITE, destination)
+    if re.fullmatch(r"\.{1,2}/?|(?:\.{1,2}/)+\.\.", destination):
+        for source in sources:
+            name = re.split(r"[/:]", source.rstrip("/"))[-1]
+            if name not in ("", ".", ".."):
+                call.effect(Kind.WRITE, f"{destination.rstrip('/')}/{name}", certain=False)
+
+
+def file_transfer(call: Call) -> None:
+    """sftp: `HOST:FILE [LOCAL]` fetches; a batch or what it is fed may, too."""
+    parsed = call.parse(("-b", "-B", "-c", "-D", "-F", "-i", "-J", "-l", "-o", "-P", "-R", "-S",
+                         "-s", "-X"))  # fmt: skip
+    remote, *local = parsed.operands or [""]
+    if local:
+        call.effects(Kind.WRITE, local[:1])
+    elif re.search(r":.", remote.partition("://")[2] or remote):
+        call.effect(Kind.WRITE, re.split(r"[/:]", remote.rstrip("/"))[-1] or UNKNOWN, certain=False)
+    text = call.stdin or ""
+    if parsed.has("-b") and parsed.values("-b") != ["-"]:
+        call.unknown("-b")
+    elif UNKNOWN in text:
+        call.unknown("what it is told")
+    for match in re.finditer(
+        r"(?m)^\s*-?(?:get|reget|mget)\s+(?:-\w+\s+)*(\S+)(?:\s+(\S+))?", text
+    ):
+        call.effect(Kind.WRITE, match[2] or match[1].rpartition("/")[2], certain=False)
+    for match in re.finditer(r"(?m)^\s*!\s*(\S.*)$", text):
+        call.shell(match[1])
+
+
+def gcloud(call: Call) -> None:
+    """gcloud: `compute scp` and `storage` copy, `config set` and log-ins write its settings."""
+    operands = call.parse(("--project", "--zone", "--region", "--format", "--filter",
+                           "--configuration", "--account"), style="gnu").operands  # fmt: skip
+    if operands[:2] == ["compute", "scp"]:
+        if len(operands) > 3 and not is_remote(operands[-1]):
+            _arrives(call, operands[-1], operands[2:-1])
+    elif operands[:1] == ["config"] and operands[1:2] in (["set"], ["unset"], ["configurations"]):
+        if operands[2:3] not in (["list"], ["describe"]):
+            call.effect(Kind.WRITE, call.walk.state.home + "/.config/gcloud", certain=False)
+    elif operands[-1:] == ["get-credentials"] or operands[1:3] == ["clusters", "get-credentials"]:
+        call.effect(Kind.WRITE, call.walk.state.home + "/.kube/config", certain=False)
+    elif operands[:2] in (["auth", "login"], ["auth", "application-default"], ["init"]):
+        call.effect(Kind.WRITE, call.walk.state.home + "/.config/gcloud", certain=False)
+    else:
+        cloud_copy(call)
+    report_outputs(call)
+
+
+def azure(call: Call) -> None:
+    """az: downloads write what `-f`, `--file` or `-d`, `--destination` names."""
+    parsed = call.parse(("-f", "--file", "-d", "--destination", "-n", "--name", "-c",
+                         "--container-name", "-p", "--path", "-g", "-s", "--source",
+                         "--dest", "--account-name"))  # fmt: skip
+    if any(word.startswith("download") for word in parsed.operands):
+        outputs = parsed.values("-f", "--file", "-d", "--destination", "--dest")
+        call.effects(Kind.WRITE, outputs, certain=False)
+    elif parsed.operands[:1] in (["login"], ["configure"], ["account"], ["config"]):
+        if parsed.operands[1:2] not in (["show"], ["list"], ["get"], ["list-locations"]):
+            call.effect(Kind.WRITE, call.walk.state.home + "/.azure", certain=False)
+    elif "get-credentials" in parsed.operands:
+        files = parsed.values("-f", "--file") or [call.walk.state.home + "/.kube/config"]
+        call.effects(Kind.WRITE, files, certain=False)
+    report_outputs(call)
 
 
 def cloud_copy(call: Call) -> None:
@@ -140,13 +209,15 @@ def cloud_copy(call: Call) -> None:
         return
     if len(paths) > 1 and not is_remote(paths[-1]):
         call.effect(Kind.WRITE, paths[-1])
+    elif verb in ("get", "cp") and len(paths) == 1 and is_remote(paths[0]):
+        call.effect(Kind.WRITE, _last_segment(paths[0]), certain=False)
     if verb in ("mv", "move", "moveto") and not is_remote(paths[0] if paths else "s3://"):
         call.effect(Kind.DELETE, paths[0])
 
 
 _CLOUD_VERBS = words(
     """
-    cp sync mv rsync copy move copyto moveto bisync download rm delete purge deletefile rmdir
+    cp sync mv rsync copy move copyto moveto bisync download get rm delete purge deletefile rmdir
     rmdirs
     """
 )
@@ -160,8 +231,16 @@ def aws(call: Call) -> None:
         cloud_copy(call)
     elif operands[:2] == ["s3api", "get-object"] or operands[:2] == ["lambda", "invoke"]:
         call.effects(Kind.WRITE, operands[-1:])
-    elif operands[:2] == ["eks", "update-kubeconfig"] or operands[:1] in (["configure"], ["sso"]):
-        call.effect(Kind.WRITE, UNKNOWN)
+    elif operands[:2] == ["eks", "update-kubeconfig"]:
+        call.effect(Kind.WRITE, call.walk.state.home + "/.kube/config", certain=False)
+    elif operands[:1] == ["configure"] and operands[1:2] in (["list"], ["get"], ["list-profiles"]):
+        return
+    elif operands[:1] in (["configure"], ["sso"]):
+        for name in ("config", "credentials"):
+            call.effect(Kind.WRITE, f"{call.walk.state.home}/.aws/{name}", certain=False)
+    outputs = ("--output-template-file", "--outfile", "--output-file")
+    for path in call.parse((*outputs, "--output")).values(*outputs):
+        call.effect(Kind.WRITE, path)
 
 
 def media_download(call: Call) -> None:

@@ -117,7 +117,8 @@ def cmd(call: Call) -> None:
 
 def verb(call: Call) -> None:
     """A PowerShell or cmd verb typed as the command itself."""
-    _command(call, call.name.lower(), call.args)
+    with call.walk.located(list(call.walk.listed)):
+        _command(call, call.name.lower(), call.args, piped=call.stdin is not None)
 
 
 def _statements(call: Call, text: str) -> None:
@@ -171,6 +172,8 @@ def _command(call: Call, name: str, args: list[str], *, piped: bool = False) -> 
         return
     if name in _CMDLETS:
         kind, where = _CMDLETS[name]
+        if name in ("new-item", "ni") and "-force" in lowered:
+            kind = Kind.WRITE
         operands = _operands(name, args)
         if where == "first":
             operands = operands[:1]

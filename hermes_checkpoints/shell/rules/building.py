@@ -20,28 +20,35 @@ npm>access npm>token npm>login npm>logout npm>publish npm>fund npm>query npm>com
 npm>cache npm>dist-tag = reads
 npm>deprecate npm>unpublish npm>star npm>profile npm>hook npm>org npm>sbom npm>licenses = reads
 npm>adduser npm>diff = reads
-npm>install npm>i npm>ci npm>add npm>remove npm>rm npm>uninstall = ?write cwd; unless --dry-run
-npm>un npm>update npm>up npm>upgrade = ?write cwd; unless --dry-run
-npm>dedupe npm>prune npm>link npm>unlink npm>shrinkwrap = ?write cwd; unless --dry-run
-npm>install-test npm>it npm>rebuild npm>set = ?write cwd; unless --dry-run
+npm>install npm>i npm>ci npm>add npm>remove npm>rm npm>uninstall = ?write cwd @package.json
+  ?write @package-lock.json @node_modules; unless --dry-run
+npm>un npm>update npm>up npm>upgrade = ?write cwd @package.json @package-lock.json @node_modules
+  unless --dry-run
+npm>dedupe npm>prune npm>link npm>unlink npm>shrinkwrap = ?write cwd @package-lock.json
+  ?write @node_modules; unless --dry-run
+npm>install-test npm>it npm>rebuild = ?write cwd; unless --dry-run
+npm>set = ?write @~/.npmrc @.npmrc
 npm>install-ci-test npm>clean-install npm>create npm>init npm>innit npm>import npm>edit = ?write cwd
 npm>audit = ?write cwd if fix --fix; sub
-npm>audit>fix = ?write cwd
+npm>audit>fix = ?write cwd @package.json @package-lock.json @node_modules
 npm>audit>signatures = reads
 npm>config = sub; reads
-npm>config>set npm>config>delete npm>config>edit npm>config>fix = write @.npmrc; ?write nowhere
+npm>config>set npm>config>delete npm>config>edit npm>config>fix = ?write @~/.npmrc @.npmrc
 npm>pkg = sub; reads
 npm>pkg>set npm>pkg>delete npm>pkg>fix = write @package.json
-npm>version = write @package.json; ?write cwd
-npm>pack = ?create cwd; unless --dry-run
-npm>run npm>run-script npm>test npm>t npm>start npm>stop npm>restart npm>rum npm>tst = ?unknown cwd
+npm>version = write @package.json; ?write @package-lock.json cwd
+npm>pack = ?write --pack-destination|@*.tgz; unless --dry-run
+npm>run npm>run-script npm>rum = by tools.package_script
+npm>test npm>t npm>start npm>stop npm>restart npm>tst = ?unknown cwd
 yarn pnpm = sub; ?unknown cwd; cwd --cwd --prefix -C --dir; takes -w --workspace --filter -F
 yarn>list yarn>why yarn>info yarn>outdated yarn>audit yarn>config yarn>help yarn>bin = reads
 yarn>cache yarn>versions yarn>npm yarn>licenses yarn>login yarn>publish = reads
 yarn>install yarn>add yarn>remove yarn>up yarn>upgrade yarn>upgrade-interactive = ?write cwd
+  ?write @package.json @yarn.lock @node_modules
 yarn>dedupe yarn>link yarn>unlink = ?write cwd
 yarn>import yarn>set yarn>init yarn>create yarn>plugin yarn>patch yarn>patch-commit = ?write cwd
-yarn>version yarn>pack yarn>rebuild = ?write cwd
+yarn>version yarn>rebuild = ?write cwd @package.json
+yarn>pack = ?write -o --out -f --filename|cwd
 yarn>workspaces = sub; ?unknown cwd
 yarn>workspaces>list yarn>workspaces>info = reads
 yarn>workspace = style first; runs 2-
@@ -49,7 +56,9 @@ yarn>run pnpm>run yarn>test yarn>start pnpm>test pnpm>start yarn>build pnpm>buil
 pnpm>list pnpm>ls pnpm>ll pnpm>la pnpm>why pnpm>outdated pnpm>audit pnpm>config pnpm>help = reads
 pnpm>bin pnpm>root pnpm>store pnpm>licenses pnpm>env pnpm>publish pnpm>server = reads
 pnpm>install pnpm>i pnpm>add pnpm>remove pnpm>rm pnpm>uninstall pnpm>un pnpm>update = ?write cwd
-pnpm>up pnpm>upgrade pnpm>dedupe pnpm>prune = ?write cwd
+  ?write @package.json @pnpm-lock.yaml @node_modules
+pnpm>up pnpm>upgrade pnpm>dedupe pnpm>prune = ?write cwd @package.json @pnpm-lock.yaml
+  ?write @node_modules
 pnpm>link pnpm>unlink pnpm>import pnpm>init pnpm>create pnpm>patch pnpm>patch-commit = ?write cwd
 pnpm>rebuild pnpm>fetch pnpm>deploy pnpm>pack = ?write cwd
 bower jspm = ?write cwd
@@ -62,7 +71,10 @@ django-admin>check django-admin>showmigrations django-admin>diffsettings = reads
 django-admin>sqlmigrate django-admin>dbshell = reads
 ./manage.py manage.py = ?unknown cwd
 pip pip3 pip2 = sub; ?unknown cwd
-pip>list pip>show pip>freeze pip>check pip>index pip>search pip>config pip>debug pip>help = reads
+pip>list pip>show pip>freeze pip>check pip>index pip>search pip>debug pip>help = reads
+pip>config pip3>config = sub; reads
+pip>config>set pip>config>unset pip>config>edit = ?write @~/.config/pip/pip.conf @~/.pip/pip.conf
+pip3>config>set pip3>config>unset = ?write @~/.config/pip/pip.conf @~/.pip/pip.conf
 pip>cache pip>hash pip>inspect pip3>list pip3>show pip3>freeze pip3>check pip3>cache = reads
 pip3>index = reads
 pip>install pip3>install pip>uninstall pip3>uninstall = ?unknown nowhere
@@ -76,8 +88,10 @@ pipreqs = ?write @requirements.txt
 uv = sub; ?write cwd; cwd --directory --project; takes --config-file --cache-dir --color -p --python
 uv>tree uv>version uv>python uv>cache uv>self uv>help uv>auth uv>generate-shell-completion = reads
 uv>audit = reads
-uv>add uv>remove uv>lock uv>sync uv>init = ?write cwd; unless --check --dry-run --locked-check
-uv>venv = ?write cwd; unless --check --dry-run --locked-check
+uv>add uv>remove uv>init = ?write cwd @pyproject.toml @uv.lock @.venv; unless --dry-run
+uv>lock = ?write @uv.lock cwd; unless --check --dry-run --locked
+uv>sync = ?write cwd @uv.lock @.venv; unless --check --dry-run
+uv>venv = ?write first|@.venv; ?write cwd; unless --dry-run
 uv>export = write -o --output-file
 uv>build = ?write -o --out-dir|cwd
 uv>publish = reads
@@ -89,6 +103,12 @@ poetry pdm pipenv hatch rye pixi flit = sub; ?write cwd; cwd --directory -C --pr
   takes -p --python
 poetry>show poetry>check poetry>search poetry>config poetry>about poetry>list poetry>env = reads
 poetry>help poetry>self poetry>cache poetry>publish poetry>source poetry>debug = reads
+poetry>add poetry>remove poetry>update poetry>lock = ?write cwd @pyproject.toml @poetry.lock
+  unless --dry-run
+poetry>init = ?write @pyproject.toml cwd
+pdm>add pdm>remove pdm>update pdm>lock = ?write cwd @pyproject.toml @pdm.lock; unless --dry-run
+pipenv>install pipenv>uninstall pipenv>update pipenv>lock = ?write cwd @Pipfile @Pipfile.lock
+pixi>add pixi>remove pixi>update pixi>lock = ?write cwd @pixi.toml @pixi.lock; unless --dry-run
 poetry>version = write @pyproject.toml if patch minor major prepatch preminor premajor prerelease
   ?write @pyproject.toml
 poetry>export = write -o --output
@@ -104,7 +124,9 @@ rye>fmt = ?write cwd; unless --check
 pixi>info pixi>list pixi>tree pixi>search pixi>config pixi>self-update = reads
 conda mamba micromamba = sub; ?write nowhere; takes -n -p --name --prefix -c -f --file
 conda>env = sub; ?write nowhere
-conda>list conda>env>list conda>info conda>search conda>config conda>activate = reads
+conda>env>export conda>export mamba>export = write -f --file; takes -n -p --name --prefix
+conda>config = ?write @~/.condarc; unless --show --show-sources --get --describe --validate
+conda>list conda>env>list conda>info conda>search conda>activate = reads
 conda>deactivate mamba>list = reads
 mamba>info mamba>search micromamba>list micromamba>info conda>doctor conda>compare = reads
 conda>notices = reads
@@ -132,8 +154,12 @@ cargo>check cargo>c cargo>test cargo>t cargo>bench cargo>nextest cargo>doc cargo
 cargo>tarpaulin cargo>llvm-cov cargo>miri cargo>rustdoc = ?create @target
 cargo>fmt = ?write cwd; unless --check
 cargo>clippy = ?write cwd if --fix; ?create @target unless --fix
-cargo>fix cargo>add cargo>remove cargo>rm cargo>update cargo>upgrade = ?write cwd; unless --dry-run
-cargo>generate-lockfile cargo>init cargo>vendor cargo>insta = ?write cwd; unless --dry-run
+cargo>add cargo>remove cargo>rm cargo>upgrade = ?write cwd @Cargo.toml @Cargo.lock; unless --dry-run
+cargo>update = ?write @Cargo.lock cwd; unless --dry-run
+cargo>fix = ?write cwd @src; unless --dry-run
+cargo>generate-lockfile = ?write @Cargo.lock cwd
+cargo>vendor = ?write first|@vendor; ?write cwd
+cargo>init cargo>insta = ?write cwd
 cargo>set-version cargo>release cargo>machete cargo>sort cargo>edit = ?write cwd; unless --dry-run
 cargo>generate cargo>autoinherit cargo>shear = ?write cwd; unless --dry-run
 cargo>new = create all; takes --name --edition --vcs
@@ -142,8 +168,7 @@ cargo>build cargo>b cargo>run cargo>r cargo>install cargo>publish = ?unknown cwd
 cargo>package = ?unknown cwd; write --out-dir
 cargo>watch = ?unknown cwd
 rustup = reads
-rustc = write -o --out-dir|cwd; unless --version -V --print --explain
-  takes -C -L -l --crate-type --crate-name --edition --emit --cfg -O
+rustc = by tools.rust
 go = by tools.go
 gcc g++ cc c++ clang clang++ tcc icc icpc gfortran nvcc emcc em++ zig-cc = by tools.compiler
 arm-none-eabi-gcc = by tools.compiler
@@ -159,7 +184,7 @@ odin = write -o; ?unknown cwd
 make gmake bmake = by tools.make
 ./configure ./autogen.sh ./bootstrap ./bootstrap.sh = ?unknown cwd
 ninja samu = ?unknown -C|cwd; unless -n -t --version
-cmake = ?write -B|cwd; takes -S -G -D -C --preset --build --install -P -E; unless --version --help
+cmake = by tools.cmake
 cmake-E = reads
 ctest = by tools.test_runner
 autoreconf autoconf automake aclocal autoheader libtoolize intltoolize gettextize = ?write cwd
@@ -177,17 +202,22 @@ rails>db:reset rails>db:setup = write @db/schema.rb; ?write cwd
 rails>generate rails>g rails>destroy rails>d = ?write cwd; ?write @app @test @spec @db @config
 rails>new = ?write cwd; ?write @app @test @spec @db @config
 webpack webpack-cli rollup esbuild swc tsup unbuild parcel vite next nuxt nuxi astro remix gatsby =
-  ?unknown cwd; write -o --outfile --out-file --output --outdir --dist-dir; unless --version --help
+  ?unknown cwd; write -o --outfile --out-file --output --outdir --dist-dir --output-path
+  unless --version --help
 vuepress vitepress docusaurus eleventy hexo jekyll hugo zola mkdocs mdbook sphinx-build =
-  ?unknown cwd; write -o --outfile --out-file --output --outdir --dist-dir; unless --version --help
+  ?unknown cwd; write -o --outfile --out-file --output --outdir --dist-dir --output-path
+  unless --version --help
 sphinx-quickstart pelican storybook = ?unknown cwd
-  write -o --outfile --out-file --output --outdir --dist-dir; unless --version --help
+  write -o --outfile --out-file --output --outdir --dist-dir --output-path
+  unless --version --help
 tsc vue-tsc tsgo = ?unknown cwd; write --outFile --outDir
   unless --noEmit --version --showConfig -v --help --listFilesOnly
 terser uglifyjs csso cleancss html-minifier = write -o --output
 sass node-sass lessc stylus postcss tailwindcss tailwind = write -o --output; ?write 2
 babel-node swc-node = ?unknown nowhere
 bundle bundler = sub; ?write cwd; takes --gemfile
+bundle>update bundle>install bundle>lock bundle>add bundle>remove = ?write cwd
+  ?write @Gemfile @Gemfile.lock
 bundle>list bundle>show bundle>info bundle>outdated bundle>check bundle>doctor bundle>config = reads
 bundle>platform bundle>env bundle>licenses bundle>audit bundle>open bundle>viz bundle>help = reads
 gem = sub; ?unknown nowhere
@@ -195,6 +225,10 @@ gem>list gem>search gem>info gem>specification gem>contents gem>dependency gem>e
 gem>environment gem>outdated gem>which gem>help gem>push = reads
 gem>build gem>fetch gem>unpack = ?write cwd
 composer = sub; ?write cwd; cwd -d --working-dir
+composer>require composer>remove composer>update composer>install = ?write cwd
+  ?write @composer.json @composer.lock @vendor; unless --dry-run
+composer>u composer>i composer>upgrade composer>req composer>bump = ?write cwd
+  ?write @composer.json @composer.lock @vendor; unless --dry-run
 composer>show composer>info composer>outdated composer>validate composer>search composer>why = reads
 composer>depends composer>why-not composer>prohibits composer>licenses = reads
 composer>check-platform-reqs composer>diagnose composer>status composer>about composer>list = reads
@@ -218,7 +252,11 @@ dotnet>search = reads
 dotnet>test dotnet>build dotnet>run dotnet>watch dotnet>msbuild = ?unknown cwd
 dotnet>format = ?write cwd; unless --verify-no-changes
 msbuild xbuild nuget paket = ?unknown cwd
-xcodebuild xcrun fastlane carthage pod = ?unknown cwd; unless -list -version -showBuildSettings
+pod = sub; ?write cwd; cwd --project-directory
+pod>install pod>update = ?write cwd @Podfile.lock @Pods
+pod>init = ?create @Podfile
+pod>outdated pod>search pod>list pod>env pod>spec = reads
+xcodebuild xcrun fastlane carthage = ?unknown cwd; unless -list -version -showBuildSettings
 tuist xcodegen agvtool = ?unknown cwd; unless -list -version -showBuildSettings
 plutil = write -o if -o; ?write all if -convert -insert -replace -remove unless -o; style single
   takes -convert -insert -replace -remove
@@ -293,7 +331,9 @@ pdftotext pdftoppm pdftohtml pdfimages = ?write 2
 pdfinfo pdffonts pdfgrep pdftotext-stdout = reads
 libreoffice soffice unoconv = ?write --outdir|cwd; only --convert-to --outdir; takes --convert-to
 convert magick mogrify-x composite montage ffmpeg avconv sox gm rsvg-convert = by tools.converter
-inkscape = by tools.converter
+inkscape = ?write -o --export-filename --export-file --export-png --export-pdf --export-svg -e -A -l
+  ?write all if -E --vacuum-defs; takes -w -h -d -a -i --export-dpi --export-width --export-id
+  takes --export-type --export-area --actions
 cwebp dwebp avifenc heif-convert lame flac opusenc oggenc = by tools.converter
 mogrify optipng jpegoptim pngquant oxipng gifsicle advpng pngcrush zopflipng jpegtran =
   ?write paths|cwd; takes -resize -quality -format -rotate -crop -level
@@ -306,7 +346,8 @@ age rage = write -o --output
 age-keygen = write -o --output
 sops = write --output; ?write all if -i --in-place -e --encrypt -d --decrypt; ?write paths
 git-crypt transcrypt = ?write cwd
-ssh-keygen = ?write -f|nowhere; unless -l -y -F -B -E; takes -t -b -C -N -P
+ssh-keygen = ?write -f|nowhere unless -R; unless -l -y -F -B -E --help; takes -t -b -C -N -P -R
+  ?write -f|@~/.ssh/known_hosts if -R
 keytool = ?write -keystore -file|nowhere; style single; unless -list -printcert
 htpasswd = write first; unless -n
 pass gopass = sub; ?write nowhere

@@ -48,8 +48,10 @@ unrar = as 7z
 unar = ?write -o|cwd; takes -e -p
 dtrx atool aunpack patool unp ouch = ?write cwd; unless -l --list
 ar gar = by archives.object_archive
-ranlib strip gstrip install_name_tool codesign = write all; write -o
-  takes -s -R -K --sign -rpath -change -id
+ranlib strip gstrip install_name_tool = write all; write -o
+  takes -s -R -K -rpath -change -id
+codesign = write all; unless -v -d -dv --verify --display -vv -vvv -dvv -dvvv -h
+  takes -s --sign --entitlements --identifier -i -o --options --requirements -r
 objcopy = write last; takes -O -I -j -R --only-section
 patchelf = write all; takes --set-rpath --set-interpreter --replace-needed --add-needed
   only --set-rpath --set-interpreter --replace-needed --add-needed --remove-rpath --shrink-rpath

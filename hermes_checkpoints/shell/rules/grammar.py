@@ -4,7 +4,9 @@
 
 Left of the `=` stand the names (a subcommand with its program: `cargo>clean`), right of it clauses:
 
-    reads                     it changes nothing
+    reads                     it changes nothing, but for the values of options that name an output
+                              (`--output`, `--export-…`: see `apply.report_outputs`); `reads -o`:
+                              `-o` is one, too
     KIND WHERE… [if|unless OPTION…]
                               what it does to what; KIND as in `effects.Kind`, with `?` before it
                               when that is never certain. WHERE: `all`, `first`, `last`, `2`, `2-`
@@ -67,12 +69,18 @@ class Rule:
     runs: int | None = None
     scripts: tuple[str, ...] = ()
     subcommands: bool = False
+    output: bool = False
     handler: str = ""
     same_as: str = ""
 
     def within(self, program: Rule) -> Rule:
         """This subcommand's rule, with the options its program has before any subcommand."""
-        return replace(self, takes=self.takes | program.takes, cwd=(*self.cwd, *program.cwd))
+        return replace(
+            self,
+            takes=self.takes | program.takes,
+            cwd=(*self.cwd, *program.cwd),
+            style=program.style if self.style == "gnu" else self.style,
+        )
 
 
 @dataclass(slots=True)
@@ -101,6 +109,7 @@ class _Draft:
             runs=int(runs[:-1]) - 1 if runs else None,
             scripts=self.ordered.get("script", ()),
             subcommands="sub" in self.words,
+            output="-o" in self.words,
             handler=self.words.get("by", ""),
             same_as=self.words.get("as", ""),
         )
@@ -142,6 +151,8 @@ def parse_rule(text: str) -> Rule:
 def _clause(draft: _Draft, head: str, rest: list[str]) -> None:
     if head.lstrip("?") in KINDS:
         draft.actions.append(_action(draft, head, rest))
+    elif head == "reads" and rest == ["-o"]:
+        draft.words["-o"] = head
     elif head in ("reads", "sub"):
         _expect(not rest, f"`{head}` stands alone")
         draft.words[head] = head
