@@ -12,6 +12,12 @@ from ..effects import Kind
 _GLOBAL_TAKES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
                  "--super-prefix", "--config-env", "--attr-source")  # fmt: skip
 _ALIAS = re.compile(r"alias\.([\w-]+)=(.*)", re.S)
+_RUNS = re.compile(  # settings whose value is a command
+    r"(?i)core\.(?:editor|pager|fsmonitor|sshcommand|askpass|gitproxy)|sequence\.editor|"
+    r"diff\.external|interactive\.difffilter|pager\.\w+|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program|"
+    r"uploadpack\.packobjectshook|(?:filter|diff|merge|mergetool|difftool|trailer|browser|man)\..+\."
+    r"(?:clean|smudge|process|textconv|command|driver|cmd)"
+)
 _INDEX_ONLY = words(
     """
     status log diff show blame branch tag fetch remote add stage commit push rev-parse ls-files
@@ -45,6 +51,8 @@ def git(call: Call) -> None:
     if not words or parsed.has("--help", "--version", "-h", "--html-path", "--man-path"):
         return
     verb, rest = words[0], words[1:]
+    for setting in parsed.values("-c"):
+        _setting(call, setting)
     places = parsed.values("-C") + parsed.values("--work-tree")
     with call.walk.working_in(places):
         if not is_literal(verb):
@@ -58,6 +66,57 @@ def git(call: Call) -> None:
         if "-h" in rest or "--help" in rest:
             return
         _verb(Call(call.walk, f"git {verb}", rest, call.stdin), verb)
+
+
+def _setting(call: Call, setting: str) -> None:
+    """`-c NAME=COMMAND`: settings that name a program git runs."""
+    name, _, value = setting.partition("=")
+    if not _RUNS.fullmatch(name) or not value or UNKNOWN in value:
+        return
+    if value.startswith("!"):
+        call.shell(source(value[1:]))
+    elif name.lower() != "credential.helper":
+        call.shell(source(value))
+
+
+def _remote_program(call: Call) -> None:
+    """fetch and its like: the program at the other end, which may be this one."""
+    parsed = call.parse(("--upload-pack", "--receive-pack", "--exec", "-o", "-j", "--depth"),
+                        ("--dry-run",))  # fmt: skip
+    for text in parsed.values("--upload-pack", "--receive-pack", "--exec"):
+        call.shell(source(text))
+    for operand in parsed.operands:
+        if operand.startswith("ext::"):
+            call.unknown("ext::")
+
+
+def _grep(call: Call) -> None:
+    for arg in call.args:
+        if arg == "--":
+            return
+        if arg[:2] == "-O" or arg.startswith("--open-files-in-pager="):
+            text = arg[2:] if arg[1] == "O" else arg.partition("=")[2]
+            call.shell(source(text)) if text else None
+
+
+def _pull(call: Call) -> None:
+    parsed = call.parse(("-s", "-X", "-j", "--depth", "--upload-pack"), ("--dry-run", "--rebase"))
+    _remote_program(call)
+    if not parsed.has("--dry-run"):
+        _tree(call)
+
+
+def _subtree(call: Call) -> None:
+    parsed = call.parse(("-P", "--prefix", "-m", "-b"))
+    if parsed.operands[:1] not in (["split"], ["push"]):
+        for prefix in parsed.values("-P", "--prefix"):
+            call.effect(Kind.GIT_WORKTREE, prefix, certain=False)
+        _tree(call)
+
+
+def _filter_repo(call: Call) -> None:
+    if "--analyze" not in call.args and "--dry-run" not in call.args:
+        _tree(call)
 
 
 def _run_alias(call: Call, text: str, rest: list[str]) -> None:
@@ -244,9 +303,11 @@ def _filter_branch(call: Call) -> None:
 
 def _clone(call: Call) -> None:
     parsed = call.parse(("-b", "--branch", "--depth", "-o", "--origin", "-c", "--config",
-                         "--reference", "-j", "--jobs", "--filter", "-u", "--template",
-                         "--separate-git-dir", "--shallow-since"))  # fmt: skip
+                         "--reference", "-j", "--jobs", "--filter", "-u", "--upload-pack",
+                         "--template", "--separate-git-dir", "--shallow-since"))  # fmt: skip
     operands = parsed.operands
+    for text in parsed.values("-u", "--upload-pack"):
+        call.shell(source(text))
     if len(operands) > 1:
         call.effect(Kind.CREATE, operands[1])
     elif operands:
@@ -274,8 +335,10 @@ def _bundle(call: Call) -> None:
 def _format_patch(call: Call) -> None:
     parsed = call.parse(("-o", "--output-directory", "--start-number", "--subject-prefix", "-v"))
     if not parsed.has("--stdout"):
-        with call.walk.working_in(parsed.values("-o", "--output-directory")):
-            call.effect(Kind.CREATE, STAR + ".patch")
+        directories = parsed.values("-o", "--output-directory")
+        call.effects(Kind.WRITE, directories, certain=False) if directories else None
+        with call.walk.working_in(directories):
+            call.effect(Kind.WRITE, STAR + ".patch", certain=False)
 
 
 def _sparse(call: Call) -> None:
@@ -303,10 +366,25 @@ def _difftool(call: Call) -> None:
 
 
 def _config(call: Call) -> None:
-    """`git config -f FILE` writes a file of the tree; else only git's own."""
-    parsed = call.parse(("-f", "--file", "--get", "--type"), ("--list", "--get-all"))
-    if not parsed.has("--get", "--list", "-l", "--get-all") and len(parsed.operands) > 1:
-        call.effects(Kind.WRITE, files) if (files := parsed.values("-f", "--file")) else None
+    """`git config -f FILE` writes a file of the tree, `--global` the user's; else git's own."""
+    parsed = call.parse(
+        ("-f", "--file", "--type", "--default", "--blob"),
+        ("--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--global", "--system",
+         "--unset", "--unset-all", "--add", "--replace-all", "--edit", "--remove-section",
+         "--rename-section"),
+    )  # fmt: skip
+    verb, *rest = parsed.operands or [""]
+    if parsed.has("--get", "--list", "-l", "--get-all", "--get-regexp", "--get-urlmatch"):
+        return
+    changes = ("-e", "--edit", "--unset", "--unset-all", "--remove-section", "--rename-section")
+    if verb in ("get", "list") or not (parsed.has(*changes) or verb == "edit" or rest):
+        return
+    files = parsed.values("-f", "--file")
+    if parsed.has("--global"):
+        files = [call.walk.state.home + "/.gitconfig"]
+    elif parsed.has("--system"):
+        files = ["/etc/gitconfig"]
+    call.effects(Kind.WRITE, files) if files else None
 
 
 _VERBS: Mapping[str, Callable[[Call], None]] = {
@@ -334,4 +412,11 @@ _VERBS: Mapping[str, Callable[[Call], None]] = {
     "merge-file": _merge_file,
     "difftool": _difftool,
     "config": _config,
+    "fetch": _remote_program,
+    "ls-remote": _remote_program,
+    "push": _remote_program,
+    "grep": _grep,
+    "pull": _pull,
+    "subtree": _subtree,
+    "filter-repo": _filter_repo,
 }
