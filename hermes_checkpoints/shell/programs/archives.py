@@ -20,7 +20,13 @@ _TAR_TAKES = words(
     -f -C -T -X -g -b -N -I -K -V -F -H -L --file --directory --exclude --transform
     --strip-components --files-from --exclude-from --owner --group --mode --mtime
     --use-compress-program --to-command --listed-incremental --one-top-level --xform --newer
-    --suffix --format --checkpoint --checkpoint-action
+    --suffix --format --checkpoint-action --index-file --volno-file --info-script
+    --new-volume-script --rsh-command
+    """
+)
+_TAR_RUNS = words(
+    """
+    --to-command --use-compress-program -I -F --info-script --new-volume-script --rsh-command
     """
 )
 _TAR_KNOWS = words(
@@ -37,8 +43,13 @@ def tar(call: Call) -> None:
     if args and args[0] and not args[0].startswith("-"):
         args = _from_bundle(args)
     parsed = Call(call.walk, call.name, args).parse(_TAR_TAKES, _TAR_KNOWS)
-    for command in parsed.values("--to-command", "--use-compress-program", "-I"):
+    for command in parsed.values(*_TAR_RUNS):
         call.shell(command)
+    for action in parsed.values("--checkpoint-action"):
+        if action.startswith("exec="):
+            call.shell(action[5:])
+    for path in parsed.values("--index-file", "--volno-file"):
+        call.effect(Kind.WRITE, path)
     if parsed.has("-x", "--extract", "--get"):
         if not parsed.has("-O", "--to-stdout", "--to-command"):
             places = parsed.values("--one-top-level") or parsed.values("-C", "--directory")
@@ -96,11 +107,16 @@ def _partner(program: str, file: str) -> str:
 def zip_archive(call: Call) -> None:
     """zip: writes the archive; `-m` removes what it packed."""
     takes: tuple[str, ...] = (
-        "-b", "-n", "-t", "-tt", "-P", "-s", "-x", "-i", "-O", "-Z",
+        "-b", "-n", "-t", "-tt", "-P", "-s", "-x", "-i", "-O", "-Z", "-TT",
+        "--unzip-command",
     )  # fmt: skip
     parsed = call.parse(takes, ("-sf", "-T"))
-    if parsed.has("-T", "-sf") or not parsed.operands:
+    for command in parsed.values("-TT", "--unzip-command"):
+        call.shell(command)
+    if parsed.has("-sf") or not parsed.operands:
         return
+    if parsed.has("-T") and len(parsed.operands) == 1:
+        return  # only tests the archive
     call.effects(Kind.WRITE, parsed.values("-O") or parsed.operands[:1])
     if parsed.has("-m"):
         call.effects(Kind.DELETE, parsed.operands[1:])

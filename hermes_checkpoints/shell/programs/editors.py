@@ -13,6 +13,18 @@ _SED_WRITE = re.compile(r"(?:^|[;{}\n/0-9$,!]|(?<=\s))\s*[wW]\s+([^\n;}]+)")
 _SED_SUBSTITUTE = re.compile(
     r"s([^\\\n\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([gpiIMm0-9e]*)(?:w\s*([^\n]+))?", re.S
 )
+_SED_EXECUTE = re.compile(
+    r"(?:^|[;{}\n])\s*(?:\d+|\$)?(?:,(?:\d+|\$))?!?\s*e(?:\s+([^\n]+)|\s*(?=[;}\n]|$))"
+)
+_EDITOR_WRITES = re.compile(
+    r"(?m)^[\s:]*(?:[%\d,$.']*\s*)?w(?:rite)?!?\s+(?:>>\s*)?(?!!)(\S[^|\n]*)"
+)
+_EDITOR_SHELL = re.compile(
+    r"(?m)^[\s:]*(?:[%\d,$.']*\s*)?(?:w\s*|r\s*)?!\s*(\S.*)$|\bsystem\(['\"]([^'\"]*)['\"]"
+)
+_EDITOR_OPENS = re.compile(
+    r"(?m)^[\s:]*(?:e|edit|sav|saveas|f|file|cd|sp|vs|new|tabe\w*)!?\s+(\S+)"
+)
 _AWK_OUTPUT = re.compile(
     r"\b(?:print|printf)\b[^;}\n|]{0,500}?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.)*\"|[\w$]+)([^;}\n]*)"
 )
@@ -76,6 +88,8 @@ def _sed_script(call: Call, script: str) -> None:
             call.unknown("s///e")
     for match in _SED_WRITE.finditer(bare):
         call.effect(Kind.WRITE, match[1].strip())
+    for match in _SED_EXECUTE.finditer(bare):
+        call.shell(match[1]) if match[1] else call.unknown("e")
 
 
 def awk(call: Call) -> None:
@@ -112,8 +126,15 @@ def _awk_program(call: Call, program: str) -> None:
             call.effect(Kind.WRITE, UNKNOWN)
     for match in _AWK_SYSTEM.finditer(program):
         call.shell(match[1].replace('\\"', '"'))
+    if re.search(r"\bprintf?\b[^;}\n|]{0,500}>{1,2}\s*\(", program):
+        call.effect(Kind.WRITE, UNKNOWN)
     for match in _AWK_PIPE.finditer(program):
-        call.shell((match[1] or match[2] or "").replace('\\"', '"'))
+        text = (match[1] or match[2] or "").replace('\\"', '"')
+        call.shell(text)
+        if match[1] and re.fullmatch(
+            r"\s*(?:/bin/)?(?:sh|bash|zsh|dash|ksh)\b(?:\s+-\w+)*\s*", text
+        ):
+            call.unknown("what it prints is run")
     rest = _AWK_PIPE.sub("", _AWK_SYSTEM.sub("", program))
     if re.search(r"\bsystem\s*\(|\|\s*[a-z_]\w*\s*[;}]|\|\s*\"", _AWK_STRING.sub('""', rest)):
         call.unknown("system()")
@@ -131,9 +152,22 @@ def line_editor(call: Call) -> None:
     files = [file for file in operands if not file.startswith("+")]
     if call.name in ("ed", "red"):
         files = call.parse(("-p",)).operands
+    commands = [*call.parse(("-c", "--cmd", "-S", "-u")).values("-c", "--cmd"), call.stdin or ""]
+    _edits(call, [*commands, *(file[1:] for file in call.args if file.startswith("+"))])
     if not files:
         return
-    call.effects(Kind.WRITE, files)
+    call.effects(Kind.WRITE, files, certain=not call.stdin)
+
+
+def _edits(call: Call, commands: list[str]) -> None:
+    """What an editor's own commands write elsewhere, and what they run."""
+    text = "\n".join(commands)[:MAX_CODE]
+    for match in _EDITOR_WRITES.finditer(text):
+        call.effect(Kind.WRITE, match[1].strip(), certain=False)
+    for match in _EDITOR_OPENS.finditer(text):
+        call.effect(Kind.WRITE, match[1], certain=False)
+    for match in _EDITOR_SHELL.finditer(text):
+        call.shell(match[1] or match[2])
 
 
 def screen_editor(call: Call) -> None:
@@ -145,6 +179,9 @@ def screen_editor(call: Call) -> None:
     if call.name in ("vi", "vim", "nvim", "view", "gvim"):
         takes = ("-c", "-S", "--cmd", "-u", "-i", "-T", "-W", "-w")
     parsed = call.parse(takes, ("-es", "-Es", "-R", "--batch"))
+    if call.name in ("vi", "vim", "nvim", "view", "gvim"):
+        told = [file[1:] for file in parsed.operands if file.startswith("+")]
+        _edits(call, [*parsed.values("-c", "--cmd"), *told])
     if parsed.has("-R") or call.name == "view":
         return
     files = [file for file in parsed.operands if not file.startswith("+")]

@@ -30,6 +30,18 @@ def copy(call: Call) -> None:
     targets, sources = _into(parsed)
     if sources or parsed.has("-t", "--target-directory"):
         call.effects(kind, targets, sources=sources)
+        _arrivals(call, kind, targets, sources)
+
+
+def _arrivals(call: Call, kind: Kind, targets: list[str], sources: list[str]) -> None:
+    """Into `.` or `..`, which surely are directories: the names the sources have there."""
+    for target in targets:
+        if target.strip("./") or target[:1] != ".":
+            continue
+        for source in sources:
+            name = posixpath.basename(source.rstrip("/"))
+            if name not in ("", ".", ".."):
+                call.effect(kind, f"{target.rstrip('/')}/{name}", certain=False)
 
 
 def move(call: Call) -> None:
@@ -41,6 +53,7 @@ def move(call: Call) -> None:
         call.effects(Kind.MOVE, parsed.operands[: len(sources)])
     if targets:
         call.effects(Kind.MOVE, targets, sources=sources)
+        _arrivals(call, Kind.MOVE, targets, sources)
 
 
 def _into(parsed: Parsed) -> tuple[list[str], list[str]]:
@@ -102,6 +115,8 @@ def permissions(call: Call) -> None:
             ("--reference", "-u", "-r", "-t", "-l") if call.name == "chcon" else ("--reference",)
         )
     args = call.args
+    if args in (["--help"], ["--version"]):
+        return
     if args and re.fullmatch(r"-[rwxXstugo]+(?:,.*)?", args[0]) and args[0] not in ("-R", "-r"):
         args = args[1:] and ["--", args[0], *args[1:]]  # `chmod -x FILE`: a mode, not an option
     parsed = Call(call.walk, call.name, args).parse(takes)
@@ -126,10 +141,10 @@ def extended_attributes(call: Call) -> None:
 
 
 def split(call: Call) -> None:
-    """split and csplit create files with a prefix."""
+    """split and csplit write files with a prefix, over those there are."""
     takes: tuple[str, ...] = (
         "-b", "-l", "-n", "-a", "-C", "-t", "-f", "--bytes", "--lines", "--number", "--prefix",
-        "--suffix-length", "--filter", "--additional-suffix", "-s",
+        "--suffix-length", "--filter", "--additional-suffix", "--separator",
     )  # fmt: skip
     parsed = call.parse(takes)
     for command in parsed.values("--filter"):
@@ -137,7 +152,7 @@ def split(call: Call) -> None:
     prefix = (parsed.operands[1:2] or ["x"])[0]
     if call.name.endswith("csplit"):
         prefix = (parsed.values("-f", "--prefix") or ["xx"])[0]
-    call.effect(Kind.CREATE, prefix + "\1", certain=False)
+    call.effect(Kind.WRITE, prefix + "\1", certain=False)
 
 
 def temporary(call: Call) -> None:

@@ -114,17 +114,21 @@ def xargs(call: Call) -> None:
     marks = [m for m in parsed.values("-I", "-J", "--replace") if m and m != UNKNOWN]
     for mark in marks:
         template = [arg.replace(mark, "{}") for arg in template]
-    items = _known_items(call.stdin)
+    lines = parsed.has("-0", "--null") or parsed.values("-d", "--delimiter") == ["\\n"]
+    items = _known_items(call.stdin, lines=lines)
     if items is not None and not marks and not parsed.has("-a", "--arg-file"):
         call.run(template + items, stdin="")
     else:
         with_items(call, template, list(call.walk.listed))
 
 
-def _known_items(stdin: str | None) -> list[str] | None:
-    if stdin is None or UNKNOWN in stdin or re.search(r"['\"\\]", stdin) or len(stdin) > 10_000:
+def _known_items(stdin: str | None, *, lines: bool) -> list[str] | None:
+    """The items on standard input, by words or by lines (`-0`: see `builtin.formatted`)."""
+    if stdin is None or UNKNOWN in stdin or len(stdin) > 10_000:
         return None
-    return stdin.split()
+    if lines:
+        return [line for line in stdin.split("\n") if line]
+    return None if re.search(r"['\"\\]", stdin) else stdin.split()
 
 
 def parallel(call: Call) -> None:
@@ -326,7 +330,13 @@ def runner(call: Call) -> None:
     words = parsed.operands
     if words:
         head, at, _ = words[0][1:].partition("@")
-        call.run([words[0][:1] + head if at else words[0], *words[1:]])
+        name = words[0][:1] + head if at else words[0]
+        scope, slash, base = name.partition("/")
+        for known in (base, scope[1:]) if slash and scope[:1] == "@" else ():
+            if call.walk.rules.find(known) is not None:  # @biomejs/biome, @angular/ng, @sql/cli
+                name = known
+                break
+        call.run([name, *words[1:]])
 
 
 def mingled(call: Call) -> None:
