@@ -13,6 +13,12 @@ from hermes_checkpoints.shell import Effects
 PLACE = "/work/project"
 HOME = "/home/somebody"
 DATA = Path(__file__).parent / "data"
+SETS = (
+    "corpus.jsonl",  # written with the classifier
+    "agents.jsonl",  # written before it had seen them
+    "independent.jsonl",  # by someone who knew none of its rules
+    "kinds.jsonl",  # of each kind that was once missed, one or more
+)
 
 
 @dataclass(frozen=True, slots=True)

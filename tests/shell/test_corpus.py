@@ -8,8 +8,6 @@ from hermes_checkpoints.shell import classify
 
 from . import cases
 
-SETS = ("corpus.jsonl", "agents.jsonl")
-
 
 @pytest.fixture(autouse=True)
 def _labelled_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +15,7 @@ def _labelled_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("parser", ["auto", "reader"])
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", cases.SETS)
 def test_recall(name: str, parser: str) -> None:
     """At least 99.5 % of the commands that plainly change files are seen to."""
     rows = [case for case in cases.load(name) if case.destructive and not case.ambiguous]
@@ -30,7 +28,7 @@ def test_recall(name: str, parser: str) -> None:
 
 
 @pytest.mark.parametrize("parser", ["auto", "reader"])
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", cases.SETS)
 def test_false_alarms(name: str, parser: str) -> None:
     """At most 3 % of the commands that plainly only read are taken for more."""
     rows = [case for case in cases.load(name) if not case.destructive and not case.ambiguous]
@@ -40,7 +38,7 @@ def test_false_alarms(name: str, parser: str) -> None:
     assert len(alarms) <= 0.03 * len(rows), alarms
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", cases.SETS)
 def test_targets(name: str) -> None:
     """At least 95 % of the commands whose targets are known have every target named."""
     rows = [case for case in cases.load(name) if case.destructive and case.targets]
@@ -52,7 +50,7 @@ def test_targets(name: str) -> None:
     assert len(missed) <= 0.05 * len(rows), missed
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", cases.SETS)
 def test_both_parsers_agree(name: str) -> None:
     """Every labelled command has the same effects whichever parser reads it."""
     for case in cases.load(name):

@@ -91,7 +91,7 @@ def _within(path: str, directory: str) -> bool:
 
 
 def _everything() -> list[cases.Case]:
-    rows = {case.text: case for case in cases.load("corpus.jsonl") + cases.load("agents.jsonl")}
+    rows = {case.text: case for name in cases.SETS for case in cases.load(name)}
     return list(rows.values())
 
 
