@@ -131,7 +131,8 @@ class LinkedRecovery:
             return self.recovery.restore(project, checkpoint, paths=paths, plan=plan, **how)
         refuse_missing(project)
         with ExitStack() as stack:
-            self._hold(stack, [project, *(one.project for one in reach.inner)], how)
+            reached = (one.project for one in reach.inner)
+            self._hold(stack, [project, *self._broken_off(project), *reached], how)
             resumed = self.recover(project)
             if resumed is not None:
                 reach = self._reach(project, checkpoint, paths, base)
@@ -290,7 +291,7 @@ class LinkedRecovery:
             return self.recovery.undo(project, **how)
         refuse_missing(project)
         with ExitStack() as stack:
-            self._hold(stack, [project], how)
+            self._hold(stack, [project, *self._broken_off(project)], how)
             resumed = self.recover(project)
             if resumed is not None and resumed.action == UNDO:
                 return resumed
@@ -348,7 +349,9 @@ class LinkedRecovery:
         book = self.recovery.books.of(project)
         if not book.group_journal.exists:
             return None
-        with self._store.lock(project):
+        with ExitStack() as stack:
+            for one in (project, *self._broken_off(project)):
+                stack.enter_context(self._store.lock(one))
             try:
                 parts = book.group_journal.read()
             except DamagedJournal as error:
@@ -356,6 +359,14 @@ class LinkedRecovery:
                 note = f"{error}; it is kept as {spare}, and only {project.root} itself is taken up"
                 return Report(False, RECOVER, project, notes=(note,))
             return self._take_up(project, parts)
+
+    def _broken_off(self, project: Project) -> list[Project]:
+        """The linked repositories in which something is to be taken up."""
+        try:
+            parts = self.recovery.books.of(project).group_journal.read()
+        except DamagedJournal:
+            return []
+        return [_part_at(project, part.root) for part in parts if part.root != project.root]
 
     def _take_up(self, project: Project, parts: Sequence[Part]) -> Report:
         report = Report(True, RECOVER, project)

@@ -457,6 +457,24 @@ def test_where_one_part_fails_the_others_are_taken_back(make: Make) -> None:
     assert scene.now == scene.files
 
 
+def test_nothing_is_taken_up_where_a_tool_runs(make: Make) -> None:
+    """A selection elsewhere is refused, too, while a call runs where a part is to be finished."""
+    scene = make()
+    scene.agent(WRECK)
+
+    def stop(step: str) -> None:
+        raise _Stop
+
+    with pytest.raises(_Stop):
+        scene.restore(scene.stopping(stop))
+    before = scene.now
+    scene.manager.books.of(scene.manager.project(scene.root / "tool")).leases.open("c", "t", "x")
+    reply = scene.say("/rollback 2 a")
+    assert not reply.ok
+    assert "has been running" in reply.text
+    assert scene.now == before
+
+
 def test_a_group_journal_that_cannot_be_read_is_set_aside(make: Make) -> None:
     """A damaged journal of all parts is kept and named, and the next rollback goes on."""
     scene = make()
