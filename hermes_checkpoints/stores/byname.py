@@ -20,6 +20,7 @@ def look_by_name(root: str, paths: Iterable[str], rules: CaptureRules) -> Observ
     states: dict[str, FileState | None] = {}
     gaps: dict[str, Gap] = {}
     empty: set[str] = set()
+    modes: dict[str, int] = {}
     for path in paths:
         inside = reading.repository_above(root, path)
         if inside:
@@ -29,18 +30,26 @@ def look_by_name(root: str, paths: Iterable[str], rules: CaptureRules) -> Observ
         if found is not None:
             gaps.update((gap.path, gap) for gap in found.gaps)
             empty.update(found.empty_dirs)
+            for directory, mode in found.directories.items():
+                reading.note_directory(modes, directory, mode)
         for file in (path,) if found is None else found.files:
             if file in states:
                 continue
             there = reading.read(root, file, rules, named=True)
             if isinstance(there, Gap):
                 gaps[file] = there
+            elif there is None:
+                states[file] = None
             else:
-                states[file] = FileState(there.mode, content_id(there.data)) if there else None
+                states[file] = state = FileState(there.mode, content_id(there.data))
+                odd = None if state.is_link else reading.odd_mode(there.permissions)
+                if odd is not None:
+                    modes[file] = odd
     return Observation(
         tree="",
         named=states,
         gaps=tuple(gaps[path] for path in sorted(gaps) if not states.get(path)),
+        modes=modes,
         empty_dirs=tuple(sorted(empty)),
         whole=False,
     )

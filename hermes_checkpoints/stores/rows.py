@@ -14,7 +14,18 @@ from hermes_checkpoints.errors import CheckpointNotFound
 from hermes_checkpoints.records import Checkpoint, FileState, Gap, GapReason, Project
 from hermes_checkpoints.stores.base import Observation
 
-__all__ = ["Addition", "Row", "addition", "annotated", "decode", "encode", "equal", "find", "grown"]
+__all__ = [
+    "Addition",
+    "Row",
+    "addition",
+    "annotated",
+    "chmodded",
+    "decode",
+    "encode",
+    "equal",
+    "find",
+    "grown",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,7 @@ def addition(
     for path, state in observed.items():
         if state.is_gitlink or (path, state) in known:
             continue
-        if held.get(path) == state and not _chmodded(checkpoint, observation, path):
+        if held.get(path) == state and not chmodded(checkpoint, observation, path):
             continue
         if held.get(path) is None and path not in blocked:
             paths[path] = state
@@ -126,7 +137,7 @@ def addition(
     return Addition(paths, tuple(sorted(versions, key=lambda v: v[0])), gaps, dirs)
 
 
-def _chmodded(checkpoint: Checkpoint, observation: Observation, path: str) -> bool:
+def chmodded(checkpoint: Checkpoint, observation: Observation, path: str) -> bool:
     """Whether a named path has other permissions than the checkpoint recorded."""
     if checkpoint.gaps is None or path not in observation.named:
         return False
