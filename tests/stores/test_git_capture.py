@@ -573,3 +573,22 @@ def test_bulk_threshold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
         trees.append((first, scene.taken().tree))
         scene.fsck()
     assert trees[0] == trees[1]
+
+
+def test_ignore_files_are_found_without_an_untracked_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where git keeps no such cache, ignore files that ignore themselves are looked for."""
+    monkeypatch.setattr(scan, "directories_with_rules", lambda _: None)
+    scene = GitScene(tmp_path)
+    scene.put(".gitignore", "build/\n")
+    scene.put("out/.gitignore", "*\n")
+    scene.put("build/.gitignore", "*\n")
+    scene.put("node_modules/.gitignore", "*\n")
+    scene.nested("inner")
+    scene.put("inner/.gitignore", "*\n")
+    held = [".gitignore", "out/.gitignore"]
+    assert sorted(scene.holds(scene.taken())) == held
+    scene.put("later/.gitignore", "*\n")
+    scene.put("a", "1")
+    assert sorted(scene.holds(scene.taken())) == [".gitignore", "a", "later/.gitignore", held[1]]

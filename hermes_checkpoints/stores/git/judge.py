@@ -16,7 +16,7 @@ from hermes_checkpoints.excludes import DEFAULT_EXCLUDES, CaptureRules, is_secre
 from hermes_checkpoints.records import Gap, GapReason
 from hermes_checkpoints.stores.reading import has_git
 
-__all__ = ["Judge", "Work", "unlistable"]
+__all__ = ["Judge", "Work", "ruled_directories", "unlistable"]
 
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _REAL, _GONE, _NESTED, _BARRED = "real", "gone", "N", "B"
@@ -230,6 +230,20 @@ def _special(root: str, directory: str) -> list[str]:
     except OSError:
         return []
     return [f"{directory}/{name}" if directory else name for name in names]
+
+
+def ruled_directories(root: str) -> list[str]:
+    """Directories with an ignore file, nested repositories and our own excludes left out."""
+    skip = {pattern.rstrip("/") for pattern in DEFAULT_EXCLUDES if pattern.endswith("/")}
+    found = []
+    for here, names, files in os.walk(root):
+        if here != root and ".git" in (*names, *files):
+            names.clear()
+            continue
+        names[:] = [name for name in names if name not in skip and name != ".git"]
+        if ".gitignore" in files:
+            found.append(here[len(root) + 1 :])
+    return found
 
 
 def unlistable(root: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project, content
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.bulk import MANY
 from hermes_checkpoints.stores.git.index import Index, mark, write
-from hermes_checkpoints.stores.git.judge import Judge, Work, unlistable
+from hermes_checkpoints.stores.git.judge import Judge, Work, ruled_directories, unlistable
 from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
@@ -265,6 +265,9 @@ class _Look:
             return []
         index = Index.load(self._place.index)
         ruled = directories_with_rules(index.data)
+        if ruled is None:  # git keeps no untracked cache of all files before 2.36
+            there = ruled_directories(self._root)
+            ruled = sorted(set(there) - self._staging.ignored_directories(filter(None, there)))
         known = set(self._state.ruled) if settled else set()
         self._state.ruled = ruled
         paths = [f"{d}/.gitignore" if d else ".gitignore" for d in ruled if d not in known]

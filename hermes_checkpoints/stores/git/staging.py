@@ -56,15 +56,15 @@ class Staging:
         out = self._plumbing.run(_IGNORED, self._place).out
         names = [os.fsdecode(name) for name in out.split(b"\0") if name]
         rules = {name: name.rpartition("/")[0] for name in names if is_ignore_file(name)}
-        barred = self._ignored_directories({d for d in rules.values() if d})
+        barred = self.ignored_directories(filter(None, rules.values()))
         return [name for name in names if name not in rules or rules[name] in barred]
 
-    def _ignored_directories(self, directories: set[str]) -> set[str]:
+    def ignored_directories(self, directories: Iterable[str]) -> set[str]:
         """Those of some directories that a rule leaves out."""
-        if not directories:
-            return set()
         # It knows no literal pathspecs (2.39); after "./" nothing is magic.
-        given = b"".join(b"./%s\0" % os.fsencode(directory) for directory in directories)
+        given = b"".join(b"./%s\0" % os.fsencode(directory) for directory in set(directories))
+        if not given:
+            return set()
         check = ["check-ignore", "-z", "--stdin", "--no-index"]
         out = self._plumbing.run(check, self._place, given=given, ok=(0, 1), pathspecs=True).out
         return {os.fsdecode(name)[2:] for name in out.split(b"\0") if name}

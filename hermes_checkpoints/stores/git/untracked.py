@@ -16,14 +16,14 @@ _TRAILER = 20  # the hash of the whole index
 _STATS = 76 + 2 * 20  # of the two files of rules outside the project, with their hashes
 
 
-def directories_with_rules(data: bytes) -> list[str]:
-    """The directories (`""`: the root) that have an ignore file. Nothing where there is no cache.
+def directories_with_rules(data: bytes) -> list[str] | None:
+    """The directories (`""`: the root) that have an ignore file. `None` if there is no cache.
 
     5,000 directories take about 3 ms. Raises `ValueError` for what can't be read.
     """
     cache = _cache(data)
     if not cache:
-        return []
+        return None
     try:
         return _directories(cache)
     except (IndexError, struct.error) as error:
