@@ -175,19 +175,21 @@ class LinkedRecovery:
                 ready = self._ready(stack, project, checkpoint, outer, base, how)
                 parts.append(_Prepared("", ready))
             for one in reach.inner:
-                new: list[str] = []
-                if one.gone:
-                    plan = self._inner_plan(one, how)
-                    if not (plan.writes or plan.empty_dirs):
-                        parts.append(_Prepared(one.prefix, Ready(one.project, plan)))
-                        continue
-                    new = worktree.make_directory(project.root, one.prefix)
-                    made += new
+                plan = self._inner_plan(one, how) if one.gone else None
+                if plan is not None and not (plan.writes or plan.empty_dirs):
+                    parts.append(_Prepared(one.prefix, Ready(one.project, plan)))
+                    continue
+                try:
+                    new = worktree.make_directory(project.root, one.prefix) if one.gone else []
+                except OSError as error:
+                    why = f"its directory can't be made: {error.strerror or error}"
+                    reach.lost.append(Gap(one.prefix, GapReason.NESTED_REPOSITORY, why))
+                    continue
+                made += new
                 root = one.project.root
                 ready = self._ready(stack, one.project, one.checkpoint, one.paths, root, how)
-                if one.gone:
-                    ready = replace(ready, notes=(*ready.notes, _without_git(one.prefix)))
-                parts.append(_Prepared(one.prefix, ready, tuple(new)))
+                notes = (*ready.notes, *([_without_git(one.prefix)] if one.gone else ()))
+                parts.append(_Prepared(one.prefix, replace(ready, notes=notes), tuple(new)))
             return self._saved(parts, whole, how.get("session", ""))
         except BaseException:
             self._unmake(project, made)

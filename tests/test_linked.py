@@ -339,6 +339,24 @@ def test_what_is_in_the_place_of_a_repository_stays(make: Make, tmp_path: Path, 
         assert os.listdir(tmp_path / "elsewhere") == [".git"]
 
 
+def test_a_repository_whose_directory_cannot_be_made_is_listed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file system refuses the directory, the repository is listed, and the rest done."""
+    scene = make()
+    scene.agent({"a": "a1"})
+    scene.remove("tool/deep")
+
+    def refuse(*_: object) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hermes_checkpoints.worktree.make_directory", refuse)
+    reply = scene.say("/rollback 2 --all")
+    assert not reply.ok
+    assert "can't be made: Permission denied" in reply.text
+    assert scene.now == {path: scene.files[path] for path in ("a", "tool/x", "tool/y")}
+
+
 def test_a_link_to_a_checkpoint_that_is_gone_is_listed(make: Make) -> None:
     """A repository whose own history was deleted is not restorable, and the rest is done."""
     scene = make()
