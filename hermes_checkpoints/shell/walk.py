@@ -614,7 +614,7 @@ class Walk:
         if rule.runs is None and not rule.scripts and _asks_help(call.args):
             return
         apply(rule, call)
-        if not rule.actions and rule.runs is None and call.args:
+        if rule.runs is None and call.args and all(a.where[0][0] == "-" for a in rule.actions):
             report_outputs(call, *(("-o",) if rule.output else ()))
 
     def subcommand(self, rule: Rule, call: Call) -> tuple[Rule, Call] | None:

@@ -225,3 +225,35 @@ def test_unknown_parser() -> None:
     """A parser that does not exist is an error of the caller."""
     with pytest.raises(ValueError, match="parser"):
         classify("ls", "/w", parser="bash")
+
+
+@pytest.mark.parametrize("program", ["ruby -e", "perl -e", "node -e", "awk", "sed", "python3 -c"])
+@pytest.mark.parametrize("unit", ["open ", 'exec "', '\\"', "print a > ", "system(", "q{", "=/a"])
+def test_code_answers_in_time(program: str, unit: str) -> None:
+    """Code that repeats what a pattern begins with is read about as fast as any other."""
+    text = f"{program} {shlex.quote((unit * 30_000)[:30_000])}"
+    started = time.perf_counter()
+    classify(text, "/w")
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cd web && test -f x || rm f", "/w/web/f"),
+        ("cd web || rm f", "/w/f"),
+        ("cd web || exit; rm f", "/w/web/f"),
+        ("{ cd web; false; } || rm f", "/w/web/f"),
+        ("trap 'rm f' EXIT; cd web", "/w/web/f"),
+    ],
+)
+def test_a_failure_leaves_the_shell_where_it_was(text: str, path: str) -> None:
+    """What runs after a failure is placed where the failing command stood."""
+    assert path in {effect.path for effect in classify(text, "/w").effects}
+
+
+def test_a_function_is_the_shells_own() -> None:
+    """A program started by another program is never a function of the text."""
+    for starter in ("command", "env", "sudo", "timeout 5", "nohup"):
+        assert classify(f"rm() {{ :; }}; {starter} rm f", "/w").destructive, starter
+    assert not classify("rm() { :; }; rm f", "/w").destructive

@@ -39,7 +39,8 @@ _JAVASCRIPT = _EVERYWHERE | words(
     normalize match codePointAt fromCharCode fromCodePoint raw encodeURIComponent decodeURIComponent
     encodeURI decodeURI escape unescape atob btoa toLocaleString toDateString getMonth getDate
     getHours getMinutes getSeconds valueOf hasOwnProperty toJSON add delete_key clear_key next
-    allSettled race createHash update digest randomBytes randomUUID createHmac pbkdf2Sync
+    resume end pause setHeader allSettled race createHash update digest randomBytes randomUUID
+    createHmac pbkdf2Sync
     cpus totalmem freemem platform arch homedir tmpdir hostname type release networkInterfaces
     lookup relative normalize isAbsolute sep accessSync access realpath realpathSync readlinkSync
     createReadStream setEncoding createInterface question gunzipSync gzipSync inflateSync
@@ -162,7 +163,7 @@ _BEFORE_PARENTHESIS = re.compile(
     rf"(?<![\w$@%&])([A-Za-z_$][\w$]*(?:\.{_DOTTED})?[!?]?)\s{{0,9}}\("
 )
 _BEFORE_VALUE = re.compile(r"(?<![\w$@%&.>:{])([a-z_]\w*[!?]?)[ \t]{1,9}(?=['\"$@\\]|[A-Z]\w*\s?,)")
-_AFTER_CALL = re.compile(r"\]\s{0,9}\(|(?<!&)&\s{0,9}[{$]|\)\s{0,9}\(")
+_AFTER_CALL = re.compile(r"\]\s{0,9}\(|(?<!&)&\s{0,9}[{$]|\)\s{0,9}\(|->\s{0,9}\(")
 _DEFINED = re.compile(
     r"\b(?:function|sub|def|func|fn|proc|defp|val|local function)\s{1,9}\*?\s{0,9}([A-Za-z_]\w*)"
     r"|(?<![\w$.])([A-Za-z_$][\w$]*)\s{0,9}=\s{0,9}(?:async\s{1,9})?(?:function\b|\([^()]{0,99}\)\s{0,9}=>|\w{1,40}\s{0,9}=>|->|lambda\b)"
@@ -187,6 +188,10 @@ def reads_only(language: str, code: str) -> bool:
         return all(head in allowed for head in _TCL_HEAD.findall(bare))
     own = {name for pair in _DEFINED.findall(bare) for name in pair if name}
     called = _BEFORE_PARENTHESIS.findall(bare)
+    if language not in ("R", "Rscript"):
+        called = [name.rpartition(".")[2] for name in called]
+    if language in ("perl", "raku"):
+        called = [name for name in called if name[0] != "$"]
     if language in ("perl", "raku", "ruby", "irb", "lua", "php", "elixir", "coffee", "groovy"):
         called += _BEFORE_VALUE.findall(bare)
     if any(name not in allowed and name not in own for name in called):

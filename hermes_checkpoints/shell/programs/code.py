@@ -65,7 +65,9 @@ _REQUIRED = re.compile(
 )
 _NOT_PATHS = re.compile(r"[rwabxt+]{1,3}|utf-?8|ascii|latin1|fs(?:/promises)?|node:.*|\.|fs-extra")
 _NAME = re.compile(r"[\w.~/@+*-]*[\w/*][\w.@+*-]*")
-_CHILD_PROCESS = re.compile(r"require\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?")
+_CHILD_PROCESS = re.compile(
+    r"(?:\{[^{}]{0,200}\}\s{0,9}=\s{0,9})?require\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?"
+)
 _STARTS = re.compile(  # calls that start a process, up to their first argument
     r"\b(?:spawn\w*|exec|execFile\w*|execSync|system2?|popen\w*|Popen|run|fork|cmd|call|check_call|"
     r"check_output|capture2e?|capture3|command|Command)\b\s{0,9}\(?\s{0,9}(?=['\"\[])\[?"

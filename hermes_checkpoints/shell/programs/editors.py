@@ -26,11 +26,11 @@ _EDITOR_OPENS = re.compile(
     r"(?m)^[\s:]*(?:e|edit|sav|saveas|f|file|cd|sp|vs|new|tabe\w*)!?\s+(\S+)"
 )
 _AWK_OUTPUT = re.compile(
-    r"\b(?:print|printf)\b[^;}\n|]{0,500}?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.)*\"|[\w$]+)([^;}\n]*)"
+    r"\b(?:print|printf)\b[^;}\n|]{0,500}?(?<![=<>!(])>{1,2}\s*(\"(?:[^\"\\]|\\.){0,2000}\"|[\w$]+)([^;}\n]*)"
 )
-_AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_AWK_SYSTEM = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.)*)"\s*\)')
-_AWK_PIPE = re.compile(r'\|\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline')
+_AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"?')  # never fails, so it is linear
+_AWK_SYSTEM = re.compile(r'system\s*\(\s*"((?:[^"\\]|\\.){0,2000})"\s*\)')
+_AWK_PIPE = re.compile(r'\|\s*"((?:[^"\\]|\\.){0,2000})"|"((?:[^"\\]|\\.){0,500})"\s*\|\s*getline')
 _LINE_OPTIONS = "EnrsuzbplaHLR"  # sed's options without a value, GNU and BSD
 
 
@@ -128,14 +128,15 @@ def _awk_program(call: Call, program: str) -> None:
         call.shell(match[1].replace('\\"', '"'))
     if re.search(r"\bprintf?\b[^;}\n|]{0,500}>{1,2}\s*\(", program):
         call.effect(Kind.WRITE, UNKNOWN)
-    for match in _AWK_PIPE.finditer(program):
+    for match in _AWK_PIPE.finditer(program) if "|" in program else ():
         text = (match[1] or match[2] or "").replace('\\"', '"')
         call.shell(text)
         if match[1] and re.fullmatch(
             r"\s*(?:/bin/)?(?:sh|bash|zsh|dash|ksh)\b(?:\s+-\w+)*\s*", text
         ):
             call.unknown("what it prints is run")
-    rest = _AWK_PIPE.sub("", _AWK_SYSTEM.sub("", program))
+    rest = _AWK_SYSTEM.sub("", program)
+    rest = _AWK_PIPE.sub("", rest) if "|" in rest else rest
     if re.search(r"\bsystem\s*\(|\|\s*[a-z_]\w*\s*[;}]|\|\s*\"", _AWK_STRING.sub('""', rest)):
         call.unknown("system()")
 

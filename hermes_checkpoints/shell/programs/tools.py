@@ -396,11 +396,12 @@ def converter(call: Call) -> None:
 def _last_word(call: Call, args: list[str], operands: list[str]) -> None:
     if len(args) < 2:
         return
-    if args[-1][:1] != "-" or args[-1] == "-":
+    trailing = call.name == "sox" and not looks_like_path(args[-1])  # `trim 0 10`
+    if not trailing and (args[-1][:1] != "-" or args[-1] == "-"):
         _converted(call, args[-1], certain=True)
         return
     outputs = [operand for operand in operands[1:] if looks_like_path(operand)]
-    for output in outputs[-1:] or outputs:
+    for output in outputs[-1:]:
         _converted(call, output, certain=False)
 
 

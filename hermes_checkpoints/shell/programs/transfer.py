@@ -98,7 +98,9 @@ def rsync(call: Call) -> None:
         return
     *sources, destination = parsed.operands
     if not is_remote(destination):
-        call.effect(Kind.WRITE, destination)
+        local = [path for path in sources if not is_remote(path)]
+        arriving = [f"{path}." if path.endswith("/") else path for path in local]  # what is in it
+        call.effect(Kind.WRITE, destination, sources=arriving)
         if any(name.startswith("--del") for name in parsed.options):
             call.effect(Kind.DELETE, destination)
     if parsed.has("--remove-source-files"):

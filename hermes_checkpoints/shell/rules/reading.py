@@ -53,7 +53,9 @@ tidy = write all if -m -modify; write -o -output -f -file; style single; takes -
 csvcut csvgrep csvlook csvstat csvsort csvjoin csvstack csvjson = write -o --output; ?write 2- if -I
 in2csv csvclean qsv = write -o --output; ?write 2- if -I
 mlr = write -o --output; ?write paths if -I; takes --from --ifs --ofs; ?write paths if split tee
-etags ctags = write -o -f|@TAGS; takes -R --languages --exclude --options; unless --version
+etags = write -o -f --output; write @TAGS unless -o -f --output; takes -l; unless --version
+ctags = write -o -f; write @tags unless -o -f; unless --version
+  takes --languages --exclude --options
 xsv = write -o --output; sub
 xsv>split xsv>partition = ?write paths; takes -s --size -j --jobs -d --delimiter --filename
 xsv>index = ?create nowhere
@@ -98,7 +100,8 @@ redis-cli = write --rdb --functions-rdb; takes -h -p -a -n -u
 mysqladmin pg_isready mongo mongosh clickhouse-client cqlsh influx etcdctl consul = reads
 nats kcat = reads
 psql mysql mariadb = by tools.sql_client
-mongodump = ?write -o --out --archive|@dump; takes -h -u -p -d -c -q --uri --db --collection --host
+mongodump = ?write -o --out --archive; ?write @dump unless -o --out --archive
+  takes -h -u -p -d -c -q --uri --db --collection --host
 pg_dump pg_dumpall mysqldump mariadb-dump mongoexport =
   ?write -f --file -r --result-file -o --out; takes -h -p -U -u -d -t -n
 pg_restore mysqlimport mongorestore mongoimport createdb dropdb createuser = write -f
