@@ -144,6 +144,7 @@ def test_what_a_copy_meets_in_a_directory_is_a_target(tmp_path: Path) -> None:
     assert _targets("cp -r new/. dist/", tmp_path) == {"dist/f", "dist/sub/g"}
     assert _targets("cp -r new/* dist", tmp_path) == {"dist/f", "dist/sub/g"}
     assert _targets("cp -r new dist", tmp_path) == {"dist/new/sub/g"}
+    assert _targets("rsync -a new/ dist/", tmp_path) == {"dist/f", "dist/sub/g"}
     assert _targets("cp -rT new dist", tmp_path) == {"dist/f", "dist/sub/g"}
     intent = of_command("cp new/f dist", tmp_path)
     assert intent is not None

@@ -112,6 +112,7 @@ def test_what_is_put_into_a_directory_is_named() -> None:
     assert _sources("cp -r new/. dist")["/w/dist"] == ("/w/new/.",)
     assert _sources("mv -t dist a")["/w/dist"] == ("/w/a",)
     assert _sources("cp -rT new dist")["/w/dist"] == ("/w/new/.",)
+    assert _sources("rsync -a new/ old host:x dist")["/w/dist"] == ("/w/new/.", "/w/old")
     assert _sources("mv a b")["/w/a"] == ()
 
 
