@@ -297,7 +297,7 @@ class _Planner:
         if then.gaps is None:
             return "the checkpoint does not tell what it lacks, so it may have been there"
         if path in self._it.ignored_then:
-            return "the ignore rules of then left it out, so it may have been there"
+            return "the rules of then left it out, so it may have been there"
         return ""
 
 

@@ -227,7 +227,7 @@ BIG = Gap("d", GapReason.TOO_LARGE)
 @pytest.mark.parametrize(
     ("reason", "more"),
     [
-        ("ignore rules", {"ignored_then": frozenset({"f"})}),
+        ("rules of then", {"ignored_then": frozenset({"f"})}),
         ("does not tell", {"gaps_then": None}),
         ("only named files", {"whole": False}),
     ],
