@@ -55,7 +55,8 @@ __all__ = ["Housekeeping", "PruneResult", "Status"]
 _log = logging.getLogger(__name__)
 _MB = 1 << 20
 _DAY = 86400
-_BUDGET = 5.0  # seconds for one repack; a capture that meets a full one waits for 10
+_AT_EASE = 30.0  # seconds for a repack beside which captures go on; 400 MB took 13
+_IN_A_HURRY = 8.0  # where somebody waits: a capture that meets a full one does, for 10 at most
 _FAR_OVER = 2  # times the cap
 
 
@@ -131,16 +132,16 @@ class Housekeeping:
         if not self.has_store:
             return Upkeep(0, 0)
         cap = self._config.max_total_bytes
-        done = self._store.compact(budget=_BUDGET)
+        done = self._store.compact(budget=_IN_A_HURRY if at_end else _AT_EASE)
         if not cap or done.after <= cap:
             return done
         full = at_end or done.after > cap * _FAR_OVER
         if full:
-            done = self._store.compact(budget=_BUDGET, full=True)
+            done = self._store.compact(budget=_IN_A_HURRY, full=True)
             if done.after <= cap:
                 return done
         limits = Limits(self._config.max_snapshots, cap, 0, False)
-        swept = self._sweep(limits, (), dry_run=False, full=full, budget=_BUDGET)
+        swept = self._sweep(limits, (), dry_run=False, full=full, budget=_IN_A_HURRY)
         return Upkeep(done.before, swept.after, why_not=swept.still_over)
 
     # ------------------------------------------------------------------ the sweep

@@ -110,22 +110,31 @@ class Reclaim:
         return swept, ""
 
     def _repack(self, budget: float, *, full: bool) -> None:
-        """Unreachable objects: none survive `full`; else the young ones wait in a cruft pack.
+        """First what is new becomes a pack; then packs are freed of what nothing holds.
 
-        Not as loose files: a thousand turns in an hour would leave thousands of them.
+        Deltas are sought among what is new, and what is packed is copied as it is: sought again
+        among all of 400 MB, they took more than a minute, so that no upkeep ever came to its end.
+        Unreachable objects: none survive `full`; else the young ones wait in a cruft pack. Not as
+        loose files: a thousand turns in an hour would leave thousands of them.
         """
         quiet = ["-c", "repack.writeBitmaps=false", "repack", "-q", "-d", "-n"]
+        deadline = time.monotonic() + budget
+
+        def run(*command: str, ok: Sequence[int] = (0,)) -> int:
+            left = max(1.0, deadline - time.monotonic())
+            return self._plumbing.run(command, timeout=left, ok=ok).status
+
+        if not full:
+            run("prune", "--expire=1.hour.ago")
+        run(*quiet, "--geometric=2")
         if full:
-            self._plumbing.run([*quiet, "-a"], timeout=budget)
-            self._plumbing.run(["prune", "--expire=now"], timeout=budget)
-            return
-        self._plumbing.run(["prune", "--expire=1.hour.ago"], timeout=budget)
-        if self._boundary_moved():
-            cruft = ["--cruft", "--cruft-expiration=1.hour.ago"]
-            if not self._plumbing.run([*quiet, *cruft], timeout=budget, ok=(0, 129)).status:
+            run(*quiet, "-a", "--window=0")
+            run("prune", "--expire=now")
+        elif self._boundary_moved():
+            cruft = ["--cruft", "--cruft-expiration=1.hour.ago", "--window=0"]
+            # Git before 2.37 knows no cruft packs: what is in packs waits for `full`.
+            if not run(*quiet, *cruft, ok=(0, 129)):
                 self._note_boundary()
-                return  # git before 2.37 knows no cruft packs: what is in packs waits for `full`
-        self._plumbing.run([*quiet, "--geometric=2"], timeout=budget)
 
     # ------------------------------------------------------------------ the boundary
 
