@@ -102,6 +102,7 @@ class Walk:
         self.listed: tuple[str, ...] = ()
         self.likely: tuple[str, ...] = ()
         self.depth = 0
+        self.guesses = 0
         self.scopes: list[dict[str, Value | None]] = []
         self.traps: list[tuple[str, tuple[str, ...]]] = []
         self.visited: dict[str | None, None] = {place: None}
@@ -130,7 +131,7 @@ class Walk:
             self.likely = likely
         for place in self.state.places:
             path, sure = resolve(target, place)
-            sure = sure and certain and len(self.state.places) == 1
+            sure = sure and certain and not self.guesses and len(self.state.places) == 1
             way = route(target, place)
             way = way if strays(way) else ""
             what = tuple(filter(None, (route(source, place) for source in sources)))
@@ -272,6 +273,15 @@ class Walk:
             yield
         finally:
             self.roots = saved
+
+    @contextmanager
+    def guessing(self) -> Iterator[None]:
+        """What runs now runs only maybe, and with arguments the text does not show."""
+        self.guesses += 1
+        try:
+            yield
+        finally:
+            self.guesses -= 1
 
     def moved(self, directory: str) -> tuple[str | None, ...]:
         """The places `cd directory` may lead to."""
@@ -452,7 +462,8 @@ class Walk:
     def named(self, name: str, text: str) -> None:
         """A variable that names a program: whatever runs next may run it."""
         if name in _RUN_FROM_ENVIRONMENT and text and UNKNOWN not in text:
-            self.text(source(text), (f"{name}=", shown(text)[:60]))
+            with self.guessing():
+                self.text(source(text), (f"{name}=", shown(text)[:60]))
         elif name in ("BASH_ENV", "ENV") and text and not is_sink(text):
             self.unknown((f"{name}=", shown(text)[:60]))
         elif name == "PS4" and ("$(" in text or "`" in text):

@@ -257,3 +257,16 @@ def test_a_function_is_the_shells_own() -> None:
     for starter in ("command", "env", "sudo", "timeout 5", "nohup"):
         assert classify(f"rm() {{ :; }}; {starter} rm f", "/w").destructive, starter
     assert not classify("rm() { :; }; rm f", "/w").destructive
+
+
+def test_a_literal_is_no_statement() -> None:
+    """SQL words within a quoted literal change no database."""
+    assert not classify("sqlite3 app.db <<< \"SELECT 'DROP me'\"", "/w").destructive
+    assert classify("sqlite3 app.db <<< \"SELECT 'x'; DROP TABLE t\"", "/w").destructive
+
+
+def test_a_program_named_in_a_setting_is_a_guess() -> None:
+    """What a setting names runs only maybe: nothing it does is certain."""
+    for text in ("EDITOR='rm a' git commit", "git -c core.editor='rm a' commit"):
+        answer = classify(text, "/w")
+        assert answer.destructive and not answer.certain, text

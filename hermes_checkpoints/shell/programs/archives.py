@@ -111,8 +111,9 @@ def zip_archive(call: Call) -> None:
         "--unzip-command",
     )  # fmt: skip
     parsed = call.parse(takes, ("-sf", "-T"))
-    for command in parsed.values("-TT", "--unzip-command"):
-        call.shell(command)
+    with call.walk.guessing():
+        for command in parsed.values("-TT", "--unzip-command"):
+            call.shell(command)
     if parsed.has("-sf") or not parsed.operands:
         return
     if parsed.has("-T") and len(parsed.operands) == 1:

@@ -64,7 +64,7 @@ _PERL = _EVERYWHERE | words(
 )
 _RUBY = _EVERYWHERE | words(
     """
-    module class begin end rescue ensure nil true false require_gem attr_accessor select map
+    open module class begin end rescue ensure nil true false require_gem attr_accessor select map
     each_with_index each_line each_char each_slice inject sum min_by max_by sort_by group_by
     partition tally zip compact reject detect include start_with end_with empty nil? positive?
     even? odd? zero? times upto downto step freeze dup clone new readlines gets lines chars bytes
@@ -77,7 +77,8 @@ _RUBY = _EVERYWHERE | words(
 )
 _PHP = _EVERYWHERE | words(
     """
-    print_r var_dump var_export json_encode json_decode array isset empty unset count strlen
+    as global static public private echo print_r var_dump var_export json_encode json_decode
+    array isset empty unset count strlen
     strtolower
     strtoupper str_replace str_repeat str_pad substr strpos strrpos explode implode trim ltrim rtrim
     nl2br htmlspecialchars urlencode urldecode base64_encode base64_decode md5 sha1 hash crc32

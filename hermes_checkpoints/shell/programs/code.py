@@ -49,12 +49,16 @@ _PRINTED = re.compile(
 )
 _READ_ONLY_CALLS = re.compile(
     r"(?:process\.stdout\.write|sys\.stdout\.write|\$stdout\.write|STDOUT\.write|io\.write"
-    r"|Deno\.stdout\.write\w*|\.dumps)"
+    r"|Deno\.stdout\.write\w*|\.dumps"
+    r"|\bopen\s{0,9}\(?\s{0,9}(?:my\s{1,9})?[$\w]{1,99}\s{0,9},\s{0,9}['\"]<[^'\">+]{0,40}['\"]\s{0,9},[^)\n;]{0,200})"
 )
 _STRING = re.compile(r"(['\"`])((?:\\.|(?!\1)[^\\\n]){1,200})\1")
 _WRITTEN_FIRST = re.compile(  # calls whose first argument is the path, in several languages
     r"\b(?:unlink\w*|rm\w*|remove\w*|delete|write\w*|appendFile\w*|file_put_contents|mkdir\w*|"
     r"truncate\w*|touch|rename\w*|chmod\w*|spit|mv|cp\w*|copy\w*|move\w*)[!?]?\s*\(?\s*(['\"`])([^'\"`\n$\\]{1,200})\1"
+)
+_ELSEWHERE = re.compile(  # a path put together, or relative to a directory the code moves to
+    r"\bchdir\b|['\"]\s{0,9}(?:\+|\.\.?|<>)\s{0,9}['\"$\w]|[\w)]\s{0,9}\+\s{0,9}['\"]"
 )
 _WRITTEN_SECOND = re.compile(
     r"\b(?:rename\w*|mv|cp\w*|copy\w*|move\w*|symlink\w*)\s{0,9}\(?\s{0,9}['\"`][^'\"`\n]{1,200}['\"`]\s{0,9},"
@@ -76,7 +80,9 @@ _ITEM = re.compile(
     r"\s{0,99}(?:'((?:[^'\\]|\\.){0,2000})'|\"((?:[^\"\\]|\\.){0,2000})\"|([^\s,()\[\]{}'\";]{1,99}))"
     r"\s{0,99}(,(?:\s{0,99}(?:\[|args\s{0,9}[:=]\s{0,9}\[))?)?"
 )
-_PIPED = re.compile(r"['\"](?:-\||\|-)['\"]")  # perl's open on a process
+_PIPED = re.compile(
+    r"['\"](?:-\||\|-)['\"]|\bopen\s{0,9}\(?\s{0,9}['\"]\s{0,9}\|"
+)  # perl's open on a process
 _WORD_LIST = re.compile(r"[\[(]\s*((?:['\"][^'\"]*['\"]\s*,?\s*\[?\s*)+)\]?")
 _LIST_WORD = re.compile(r"['\"]([^'\"]*)['\"]")
 _TEMPLATES = re.compile(r"require\(|=>|\bconst\b|\blet\b")  # JavaScript: a backquote quotes
@@ -186,5 +192,5 @@ def _written(call: Call, code: str) -> None:
     targets = dict.fromkeys(first + likely)
     for name in list(targets)[:MAX_TARGETS]:
         call.effect(Kind.WRITE, name.replace("*", STAR), certain=False)
-    if not targets:
+    if not targets or _ELSEWHERE.search(code):
         call.effect(Kind.WRITE, UNKNOWN)

@@ -73,10 +73,10 @@ def _setting(call: Call, setting: str) -> None:
     name, _, value = setting.partition("=")
     if not _RUNS.fullmatch(name) or not value or UNKNOWN in value:
         return
-    if value.startswith("!"):
-        call.shell(source(value[1:]))
-    elif name.lower() != "credential.helper":
-        call.shell(source(value))
+    shell = value.startswith("!")
+    if shell or name.lower() != "credential.helper":
+        with call.walk.guessing():
+            call.shell(source(value[1:] if shell else value))
 
 
 def _remote_program(call: Call) -> None:

@@ -228,7 +228,7 @@ def run_module(call: Call, module: str, rest: list[str]) -> None:
         if call.walk.rules.find(name) is not None:
             call.walk.run([name, *rest], call.stdin)
         else:
-            call.unknown(f"-m {module}")
+            _script_file(call, [module, *rest])
 
 
 def _timed(call: Call, rest: list[str]) -> None:

@@ -151,7 +151,9 @@ def parallel(call: Call) -> None:
         for text in items or [UNKNOWN if call.stdin is None else call.stdin]:
             call.shell(source(text))
         return
-    for item in items[:32] or [UNKNOWN]:
+    known = _known_items(call.stdin, lines=True) if not items else None
+    listed = [] if items or known else list(call.walk.listed)
+    for item in items[:32] or (known or [])[:32] or listed or [UNKNOWN]:
         filled = [arg.replace("{}", item) for arg in rest]
         if filled == rest and not re.search(r"\{[^}]*\}", " ".join(rest)):
             filled.append(item)

@@ -325,8 +325,9 @@ drawio = write -o --output; ?write cwd if -O
 doxygen javadoc jsdoc typedoc yard rdoc pydoc-markdown pdoc = ?write -o -d --output --out|cwd
 sphinx-apidoc = ?write -o -d --output --out|cwd
 wkhtmltopdf wkhtmltoimage = write last
-qpdf pdftk pdfunite pdfseparate mutool ocrmypdf img2pdf gs ghostscript = ?write last
-  write -o --output; ?write -sOutputFile; takes --pages
+gs ghostscript = ?write -sOutputFile -o; style single
+qpdf pdftk pdfunite pdfseparate mutool ocrmypdf img2pdf = ?write last
+  write -o --output; takes --pages
 pdftotext pdftoppm pdftohtml pdfimages = ?write 2
 pdfinfo pdffonts pdfgrep pdftotext-stdout = reads
 libreoffice soffice unoconv = ?write --outdir|cwd; only --convert-to --outdir; takes --convert-to
