@@ -13,6 +13,10 @@ from .syntax import Opaque
 from .walk import Walk
 
 _UNSENDABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")  # no bytes stand for these
+_CMDLETS = re.compile(  # a text that begins like this was most likely written for PowerShell
+    r"\s*\(?(?:Get|Set|Add|Remove|New|Copy|Move|Rename|Clear|Out|Expand|Compress)-"
+    r"(?:ChildItem|Item\w*|Content|Archive|File|Location)\b"
+)
 PARSERS = ("auto", "reader")
 _PHRASES = {
     Kind.DELETE: "deletes",
@@ -63,6 +67,9 @@ def _classify(text: str, cwd: str, home: str, rules: CommandRules | None, parser
     walk = Walk(cwd, home, Rules(rules), lambda nested: parse(nested, parser))
     try:
         steps = parse(text, parser)
+        if _CMDLETS.match(text) and (isinstance(steps, Opaque) or "\\" in text):
+            with walk.guessing():  # beside what a POSIX shell makes of it
+                walk.run(["pwsh", "-Command", text])
         if isinstance(steps, Opaque):
             walk.opaque(steps.why)
         else:
