@@ -38,6 +38,7 @@ from hermes_checkpoints.records import (
 )
 from hermes_checkpoints.stores.base import Observation, Store
 from hermes_checkpoints.stores.byname import look_by_name
+from hermes_checkpoints.stores.rows import chmodded
 from hermes_checkpoints.turns import Mark, Marks, Scope
 
 __all__ = ["Before", "Calls", "Protected"]
@@ -332,7 +333,7 @@ class Calls:
         """Store what is present and neither the checkpoint nor the agent put there."""
         if turn.checkpoint is None:
             return
-        lacking = self._lacking(store, project, present, scope, turn.checkpoint)
+        lacking = self._lacking(store, project, seen, present, scope, turn.checkpoint)
         # Who made an empty directory no ledger tells, so one that is no older is left to the agent.
         began = turn.began or turn.checkpoint.time
         known = turn.checkpoint.empty_dirs
@@ -347,6 +348,7 @@ class Calls:
         self,
         store: Store,
         project: Project,
+        seen: Observation,
         present: Mapping[str, FileState | None],
         scope: Scope,
         checkpoint: Checkpoint,
@@ -362,7 +364,11 @@ class Calls:
         if not foreign:  # the agent's own files, as a rule: nothing to ask the store for
             return []
         held = store.states(project, checkpoint.tree, [path for path, _ in foreign])
-        return [path for path, state in foreign if held[path] != state]
+        return [
+            path
+            for path, state in foreign
+            if held[path] != state or chmodded(checkpoint, seen, path)
+        ]
 
     def _ours(self, entry: Entry, scope: Scope) -> bool:
         """Whether what an entry tells of was made by the agent, in this session or an ended one."""

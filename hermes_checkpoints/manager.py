@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -371,7 +371,7 @@ class CheckpointManager:
             resolved = self.registry.resolve(call, unknown_tools=self.config.unknown_tools)
             cwd = os.path.join(scope.cwd or self.cwd, os.path.expanduser(resolved.cwd or ""))
             parser = self.config.parser
-            intent = intent_of(resolved, os.path.normpath(cwd), rules=self._rules, parser=parser)
+            intent = intent_of(resolved, os.path.realpath(cwd), rules=self._rules, parser=parser)
             if intent is None:
                 return None
             uid = new_id()
@@ -396,10 +396,21 @@ class CheckpointManager:
         return ticket
 
     def _end(self, ticket: Ticket, *, record: bool = True) -> None:
-        for protected in ticket.protected:
-            self._calls.attribute(protected, ticket.scope, ticket.uid, ticket.tool, record=record)
+        with ExitStack() as ends:  # each project is ended, whatever becomes of another
+            ends.callback(self._forget, ticket)
+            for protected in ticket.protected:
+                ends.callback(
+                    self._calls.attribute,
+                    protected,
+                    ticket.scope,
+                    ticket.uid,
+                    ticket.tool,
+                    record=record,
+                )
         if self._housekeeping is not None:
             self._housekeeping.background.after_call()
+
+    def _forget(self, ticket: Ticket) -> None:
         for key in [k for k, t in self._open.items() if t is ticket]:
             del self._open[key]
             self._closed[key] = None
@@ -702,7 +713,10 @@ class CheckpointManager:
             self._notices.add(key)
         _log.debug("%s", text)
         if self._on_notice is not None:
-            self._on_notice(text)
+            try:
+                self._on_notice(text)
+            except Exception:  # noqa: BLE001  # a host's trouble must not reach the tool
+                _log.debug("on_notice failed", exc_info=True)
 
 
 _CLOSED_KEPT = 1024
