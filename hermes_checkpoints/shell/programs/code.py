@@ -57,6 +57,9 @@ _WRITTEN_FIRST = re.compile(  # calls whose first argument is the path, in sever
     r"\b(?:unlink\w*|rm\w*|remove\w*|delete|write\w*|appendFile\w*|file_put_contents|mkdir\w*|"
     r"truncate\w*|touch|rename\w*|chmod\w*|spit|mv|cp\w*|copy\w*|move\w*)[!?]?\s*\(?\s*(['\"`])([^'\"`\n$\\]{1,200})\1"
 )
+_OPENED = re.compile(
+    r"\b(?:f?open|openSync|File\.open)\s{0,9}\(\s{0,9}['\"]([^'\"\n$\\]{1,200})['\"]\s{0,9},\s{0,9}['\"](?:[rb]?[wax]|r\+)"
+)
 _ELSEWHERE = re.compile(  # a path put together, or relative to a directory the code moves to
     r"\bchdir\b|['\"]\s{0,9}(?:\+|\.\.?|<>)\s{0,9}['\"$\w]|[\w)]\s{0,9}\+\s{0,9}['\"]"
 )
@@ -181,6 +184,7 @@ def _written(call: Call, code: str) -> None:
     code = _REQUIRED.sub(" ", code)
     first = [match[2] for match in _WRITTEN_FIRST.finditer(code)]
     first += [match[1] for match in _WRITTEN_SECOND.finditer(code)]
+    first += [match[1] for match in _OPENED.finditer(code)]
     names = [
         match[2]
         for match in _STRING.finditer(code)
