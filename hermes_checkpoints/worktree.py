@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -35,7 +35,6 @@ __all__ = [
     "set_permissions",
     "stage",
     "state_of",
-    "states_of",
 ]
 
 
@@ -153,27 +152,6 @@ def state_of(root: str, path: str) -> FileState | None:
     """The state of one path; `None` if nothing (or a directory) is there. Raises `Unreadable`."""
     found = look(root, path)
     return found.state if found else None
-
-
-def states_of(
-    root: str, paths: Iterable[str], *, limit: int | None = None
-) -> dict[str, FileState | None]:
-    """The states of paths, directories expanded to the files below them.
-
-    Nested repositories are not entered; what can't be read or exceeds `limit` bytes is left out.
-    """
-    found: dict[str, FileState | None] = {}
-    for path in paths:
-        below = list(files_below(root, path))
-        if not below:
-            below = [path]
-        for one in below:
-            try:
-                there = look(root, one, limit=limit)
-            except Unreadable:
-                continue
-            found[one] = there.state if there else None
-    return found
 
 
 def files_below(root: str, path: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from hermes_checkpoints.recovery import Recovery
 from hermes_checkpoints.stores.base import Store
 from hermes_checkpoints.stores.git import open_store as git_store
 from hermes_checkpoints.stores.memory import MemoryStore
-from hermes_checkpoints.worktree import is_directory, states_of
+from hermes_checkpoints.worktree import Unreadable, files_below, is_directory, look
 
 Content = str | bytes | Path | None
 
@@ -268,3 +268,16 @@ class DiskDrawer:
 
     def size(self) -> int:
         return 0
+
+
+def states_of(root: str, paths: Iterable[str]) -> dict[str, FileState | None]:
+    """The states of paths, directories expanded; what can't be read is left out."""
+    found: dict[str, FileState | None] = {}
+    for path in paths:
+        for one in list(files_below(root, path)) or [path]:
+            try:
+                there = look(root, one)
+            except Unreadable:
+                continue
+            found[one] = there.state if there else None
+    return found

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from hermes_checkpoints import worktree
 from hermes_checkpoints.errors import (
     Busy,
     CaptureFailed,
@@ -24,7 +23,7 @@ from hermes_checkpoints.errors import (
 )
 from hermes_checkpoints.records import GapReason, Project, StepKind
 from hermes_checkpoints.stores.memory import MemoryStore
-from tests.scene import Scene
+from tests.scene import Scene, states_of
 
 
 @pytest.fixture(params=["memory", "git"])
@@ -174,7 +173,7 @@ def test_a_version_that_was_not_stored_is_said(scene: Scene) -> None:
     scene.turn()
     scene.write({"f": "2"})
     scene.user("f", "mine")
-    before = worktree.states_of(scene.project.root, ["f"])
+    before = states_of(scene.project.root, ["f"])
     scene.user("f", "3")
     scene.attribute(before, ["f"])
     report = scene.rollback()
@@ -1322,7 +1321,7 @@ def test_what_an_ignore_file_hid_is_no_new_file(scene: Scene, every: bool) -> No
     scene.user("out/p", "precious")
     scene.turn()
     scene.write({"a": "2"})
-    before = worktree.states_of(scene.project.root, ["out/.gitignore"])
+    before = states_of(scene.project.root, ["out/.gitignore"])
     scene.user("out/.gitignore", None)
     scene.attribute(before, ["out/.gitignore", "out/p"], certain=False)
     scene.rollback(all=every)
@@ -1336,7 +1335,7 @@ def test_what_later_rules_hid_is_no_new_file(scene: Scene) -> None:
     scene.write({"a": "2"})
     scene.user("out/.gitignore", "p\n")
     scene.user("out/p", "precious")
-    before = worktree.states_of(scene.project.root, ["out/.gitignore"])
+    before = states_of(scene.project.root, ["out/.gitignore"])
     scene.protect(["out/.gitignore"])
     scene.user("out/.gitignore", "q\n")
     scene.user("out/made", "agent's")
