@@ -46,7 +46,8 @@ class Selection:
         """Which candidates are selected, and which of them by their own name."""
         candidates = list(candidates)
         named = frozenset(candidates).intersection(self.names)
-        chosen = {p for p in candidates if any(within(p, name) for name in self.names)}
+        below = tuple("" if name == _ROOT else f"{name}/" for name in self.names)
+        chosen = {p for p in candidates if p.startswith(below)}.union(named)
         if self.pathspecs:
             chosen.update(match(candidates, self.pathspecs))
         return frozenset(chosen), named

@@ -52,12 +52,14 @@ class Request:
 class Recorded:
     """What store and ledger say, without a look at the project.
 
-    `nested` repositories the checkpoint lacks; `linked` ones are projects of their own.
+    `entries` is the checkpoint's whole state. `nested` repositories it lacks; `linked` ones are
+    projects of their own.
     """
 
     request: Request
     checkpoint: Checkpoint
     checkpoints: tuple[Checkpoint, ...]
+    entries: Mapping[str, FileState]
     then: Side
     nested: tuple[str, ...]
     linked: frozenset[str]
@@ -112,6 +114,7 @@ class Surveyor:
             request=request,
             checkpoint=checkpoint,
             checkpoints=checkpoints,
+            entries=entries,
             then=then,
             nested=nested,
             linked=frozenset(held),
@@ -234,7 +237,7 @@ class Surveyor:
         names = set(filter(may_be_named, names))
         while True:
             observation = self._store.observe(project, rules, named=sorted(names))
-            tree = self._store.entries(project, observation.tree)
+            tree = self._entries(project, recorded, observation.tree)
             # A secret is left out of a scan, and held when it is named.
             gaps = {g.path for g in observation.gaps if g.reason is not GapReason.SECRET}
             unseen = {
@@ -249,6 +252,16 @@ class Surveyor:
             if not unseen:
                 return observation, tree
             names |= unseen  # rules have changed: what the checkpoint holds is barred today
+
+    def _entries(self, project: Project, recorded: Recorded, tree: str) -> dict[str, FileState]:
+        """All paths of the present state: the checkpoint's, with what differs. Few do."""
+        found = dict(recorded.entries)
+        for change in self._store.changes(project, recorded.checkpoint.tree, tree):
+            if change.new is None:
+                del found[change.path]
+            else:
+                found[change.path] = change.new
+        return found
 
     def _scope(self, recorded: Recorded, now: Side) -> Scope:
         selection, then, apart = recorded.selection, recorded.then, recorded.linked
@@ -439,5 +452,5 @@ def _ignore_files(files: Mapping[str, FileState]) -> dict[str, str]:
     return {
         path: state.content
         for path, state in files.items()
-        if path.rpartition("/")[2] == ".gitignore"
+        if path.endswith(".gitignore") and path.rpartition("/")[2] == ".gitignore"
     }

@@ -44,11 +44,11 @@ class Trees:
 
     def entries(self, tree: str) -> dict[str, FileState]:
         """All paths of a tree."""
+        out = self._out(["ls-tree", "-r", "-z", "--full-tree", tree])
         found = {}
-        for line in self._out(["ls-tree", "-r", "-z", "--full-tree", tree]).split(b"\0"):
-            if line:
-                path, mode, oid = _listed(line)
-                found[path] = FileState(mode, oid)
+        for line in os.fsdecode(out).split("\0")[:-1]:  # decoded at once: a third of the time
+            head, _, path = line.partition("\t")
+            found[path] = FileState(int(head[:6], 8), head[-40:])
         return found
 
     def some(self, tree: str, paths: Iterable[str]) -> dict[str, FileState]:
@@ -246,12 +246,6 @@ def _parsed(data: bytes) -> dict[bytes, Entry]:
         entries[data[space + 1 : end_of_name]] = Entry(int(data[at:space], 8), oid)
         at = end_of_name + 21
     return entries
-
-
-def _listed(line: bytes) -> tuple[str, int, str]:
-    head, _, name = line.partition(b"\t")
-    mode, _, oid = head.split(b" ")
-    return os.fsdecode(name), int(mode, 8), oid.decode()
 
 
 def _change(head: bytes, name: bytes) -> Change:
