@@ -187,7 +187,7 @@ def _snapshots(bench: _Bench) -> Iterator[Row]:
 
 def _convoy(bench: _Bench, ours: Rival, alone: Timing) -> Iterator[Row]:
     """The same while one other Python thread is busy; files that just changed have settled."""
-    time.sleep(2.1)
+    time.sleep(4.1)  # files younger than 2 whole seconds are looked at one by one
     for what, prepare in (("nothing changed", lambda: None), ("1 file", lambda: bench.edit(1))):
         rest = in_turns({"ours": lambda: ours.snapshot(bench.root)}, rounds=5, prepare=prepare)
         with busy_thread():
