@@ -13,15 +13,17 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_checkpoints.errors import ConfigError
 from hermes_checkpoints.excludes import companions
 from hermes_checkpoints.project import contains
 from hermes_checkpoints.reasons import before_command, before_tool
 from hermes_checkpoints.records import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
+    from hermes_checkpoints.config import Config
     from hermes_checkpoints.shell import CommandRules, Effect, Effects
 
-__all__ = ["Intent", "intent_of", "is_sandbox"]
+__all__ = ["Intent", "command_rules", "intent_of", "is_sandbox"]
 
 _LOCAL = ("", "local", "ssh")
 
@@ -44,6 +46,19 @@ class Intent:
     def reason(self, path: str = "") -> str:
         """The reason of a checkpoint taken for this call."""
         return before_command(self.command) if self.command else before_tool(self.tool, path)
+
+
+def command_rules(config: Config) -> CommandRules | None:
+    """The host's own rules for commands, if it has any. Raises `ConfigError` for wrong ones."""
+    if not config.commands:
+        return None
+    from hermes_checkpoints.shell import CommandRules
+
+    try:
+        return CommandRules.from_mapping(config.commands)
+    except ValueError as error:
+        where = f"{config.source}: " if config.source else ""
+        raise ConfigError(f"{where}checkpoints.commands: {error}") from error
 
 
 def is_sandbox(environment: str) -> bool:

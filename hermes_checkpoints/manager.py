@@ -22,11 +22,10 @@ from hermes_checkpoints.config import HERMES, Config, HostProfile
 from hermes_checkpoints.errors import (
     CheckpointError,
     CheckpointNotFound,
-    ConfigError,
     NotProtected,
     RestoreRefused,
 )
-from hermes_checkpoints.intent import intent_of, is_sandbox
+from hermes_checkpoints.intent import command_rules, intent_of, is_sandbox
 from hermes_checkpoints.links import Links
 from hermes_checkpoints.project import contains, find_project, project_at, relative_path
 from hermes_checkpoints.records import (
@@ -49,7 +48,6 @@ from hermes_checkpoints.turns import Scope, Turns, new_id
 if TYPE_CHECKING:
     from hermes_checkpoints.housekeeping import Housekeeping, PruneResult, Status
     from hermes_checkpoints.linked import LinkedRecovery
-    from hermes_checkpoints.shell import CommandRules
     from hermes_checkpoints.stores.base import Diff, Problem, ProjectRecord, Store, Upkeep
 
 __all__ = ["CheckpointManager", "Guard", "active_manager", "sandbox_refusal"]
@@ -180,7 +178,7 @@ class CheckpointManager:
         self._turns = Turns(self.session_id)
         self._store = store
         self._store_lock = threading.Lock()
-        self._rules = self._command_rules()
+        self._rules = command_rules(self.config)
         self._tickets = Tickets(self.config.base_path / "store" / "calls")
         self._open: dict[tuple[str, str], Ticket] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -254,17 +252,6 @@ class CheckpointManager:
             return os.getcwd()
         except OSError:  # it was deleted under the process
             return os.sep
-
-    def _command_rules(self) -> CommandRules | None:
-        if not self.config.commands:
-            return None
-        from hermes_checkpoints.shell import CommandRules
-
-        try:
-            return CommandRules.from_mapping(self.config.commands)
-        except ValueError as error:
-            where = f"{self.config.source}: " if self.config.source else ""
-            raise ConfigError(f"{where}checkpoints.commands: {error}") from error
 
     # ------------------------------------------------------------------ turns and calls
 

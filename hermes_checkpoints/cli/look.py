@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from hermes_checkpoints import render
 from hermes_checkpoints.cli.context import Context
-from hermes_checkpoints.errors import ConfigError
+from hermes_checkpoints.intent import command_rules
 
 if TYPE_CHECKING:
     from hermes_checkpoints.cli.command import Commands
-    from hermes_checkpoints.config import Config
-    from hermes_checkpoints.shell import CommandRules
     from hermes_checkpoints.stores.base import Problem
 
 __all__ = ["register"]
@@ -42,22 +40,11 @@ def _classify(context: Context) -> int:
     command = " ".join(context.args.words)
     config = context.config
     place = os.path.abspath(context.directory)
-    found = classify(command, place, rules=_host_rules(config), parser=config.parser)
+    found = classify(command, place, rules=command_rules(config), parser=config.parser)
     data = {"command": command, "destructive": found.destructive, "changes": found.changes}
     data |= {"certain": found.certain, "why": found.why, "effects": found.effects}
     context.out.result(render.effects(command, found), data)
     return 0
-
-
-def _host_rules(config: Config) -> CommandRules | None:
-    from hermes_checkpoints.shell import CommandRules
-
-    if not config.commands:
-        return None
-    try:
-        return CommandRules.from_mapping(config.commands)
-    except ValueError as error:
-        raise ConfigError(f"{config.source}: checkpoints.commands: {error}") from error
 
 
 def _verify(context: Context) -> int:
