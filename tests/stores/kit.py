@@ -53,6 +53,18 @@ class GitScene(Scene):
         words = [w for w in said if not w.startswith(("notice:", "warning in tree"))]
         assert (done.returncode, done.stdout, words) == (0, b"", []), done
 
+    def settle(self) -> None:
+        """Look until a look needs no child: directories have to be older than a tick of the clock.
+
+        It takes some 20 ms, in which git is asked a few times.
+        """
+        for _ in range(200):
+            with children() as started:
+                self.observe()
+            if not started:
+                return
+        raise AssertionError("a small project that nobody changes is looked at with children")
+
     def tip(self) -> str:
         return self.git("rev-parse", f"refs/hermes/{self.project.id}").strip()
 

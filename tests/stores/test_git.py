@@ -9,7 +9,7 @@ import pytest
 
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.stores.base import Store
-from hermes_checkpoints.stores.git import open_store, scan
+from hermes_checkpoints.stores.git import glance, open_store, scan
 from hermes_checkpoints.testing import StoreContract
 
 
@@ -31,4 +31,14 @@ class TestGitStoreInBulk(TestGitStore):
     @pytest.fixture(autouse=True)
     def bulk(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr(scan, "MANY", 0)
+        yield
+
+
+class TestGitStoreOfLargeProjects(TestGitStore):
+    """The contract again, with every look left to git, as in a project of many files."""
+
+    @pytest.fixture(autouse=True)
+    def large(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr(glance, "MOST_FILES", 0)
+        monkeypatch.setattr(scan, "MOST_FILES", 0)
         yield

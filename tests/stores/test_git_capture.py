@@ -16,7 +16,7 @@ from hermes_checkpoints.config import VIBEOS
 from hermes_checkpoints.errors import StoreUnavailable
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import content_id
-from hermes_checkpoints.stores.git import scan
+from hermes_checkpoints.stores.git import glance, scan
 from hermes_checkpoints.testing.contract import ODD_NAMES, raises, reasons
 from tests.stores.kit import GitScene, as_nobody, children, public_place, run_git
 
@@ -161,8 +161,17 @@ def test_no_child_outlives_a_call(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ what it costs
 
 
-def test_children_per_capture(tmp_path: Path) -> None:
-    """Nothing changed: one child. Changes: two or three."""
+@pytest.mark.parametrize(
+    ("most", "still", "one", "new"), [(2_000, 0, 1, 2), (0, 1, 2, 2)], ids=["small", "large"]
+)
+def test_children_per_capture(
+    most: int, still: int, one: int, new: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a capture costs in a small project, and in a large one, which is left to git.
+
+    The first change after a first snapshot, which is a pack, reads its trees by a child.
+    """
+    monkeypatch.setattr(glance, "MOST_FILES", most)
     scene = GitScene(tmp_path)
     for number in range(60):
         scene.put(f"d/f{number}", "1")
@@ -171,13 +180,19 @@ def test_children_per_capture(tmp_path: Path) -> None:
     scene.put(".env", "s")
     scene.taken()
     cost = {}
+    if most:
+        scene.settle()
     with children() as started:
         assert scene.capture() is None
     cost["nothing"] = len(started)
     scene.put("d/f1", "changed")
     with children() as started:
-        scene.taken(named=["d/f1"])
+        scene.taken()
     cost["one"] = len(started)
+    scene.put("d/new", "1")
+    with children() as started:
+        scene.taken(named=["d/new"])
+    cost["new"] = len(started)
     for number in range(60):
         scene.put(f"d/f{number}", "changed again")
     with children() as started:
@@ -192,7 +207,14 @@ def test_children_per_capture(tmp_path: Path) -> None:
     with children() as started:
         scene.observe("d/f2", "missing", scan=False)
     cost["named only"] = len(started)
-    assert cost == {"nothing": 1, "one": 3, "many": 3, "list": 0, "named only": 0}
+    assert cost == {
+        "nothing": still,
+        "one": one,
+        "new": new,
+        "many": 3,
+        "list": 0,
+        "named only": 0,
+    }
 
 
 def test_content_is_read_only_where_something_changed(tmp_path: Path) -> None:
@@ -446,6 +468,7 @@ def test_a_file_git_refuses_is_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyP
     scene.taken()
     for number in range(9):
         scene.put(f"f{number}", "changed")
+    scene.put("new", "1")  # else git would not be asked
     from hermes_checkpoints.stores.git.judge import Judge
 
     real = Judge.open_each
@@ -457,7 +480,7 @@ def test_a_file_git_refuses_is_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Judge, "open_each", spoil)
     made = scene.taken()
-    assert sorted(scene.holds(made)) == [f"f{n}" for n in range(9) if n != 4]
+    assert sorted(scene.holds(made)) == [*(f"f{n}" for n in range(9) if n != 4), "new"]
     assert "f4" in reasons(made.gaps)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from hermes_checkpoints.excludes import CaptureRules, is_secret_content
-from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, Gap, GapReason
+from hermes_checkpoints.records import GITLINK, Gap, GapReason, canonical_mode
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.index import NewEntry
 from hermes_checkpoints.stores.git.pack import BLOB, TREE_OBJECT, Packed, PackWriter, packed
@@ -51,7 +51,7 @@ def record(
                     batch.gaps[path] = result
                 else:
                     writer.add(result)
-                    mode = _mode(info.st_mode)
+                    mode = canonical_mode(info.st_mode)
                     batch.entries.append(NewEntry(os.fsencode(path), mode, result[0], info))
     return batch
 
@@ -111,12 +111,6 @@ def _bytes(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(fd)
-
-
-def _mode(st_mode: int) -> int:
-    if stat.S_ISLNK(st_mode):
-        return SYMLINK
-    return EXECUTABLE if st_mode & 0o100 else REGULAR
 
 
 # --------------------------------------------------------------------------- trees

@@ -1,26 +1,48 @@
 """Git's index file (version 2 and 3): read for what no git command tells cheaply, written once.
 
-Owns the format: which entries there are, what `stat` data they carry. Only the index of a first
-snapshot is written here; git writes all others.
+Owns the format: which entries there are, what `stat` data they carry. The index of a first snapshot
+is written here, and one in which only contents of files changed; git writes all others.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, FileState
 
-__all__ = ["Index", "IndexEntry", "NewEntry", "mark", "write"]
+__all__ = [
+    "Index",
+    "IndexEntry",
+    "NewEntry",
+    "Seen",
+    "extension",
+    "mark",
+    "replace",
+    "settled_at",
+    "write",
+]
 
 _FIXED = 62  # bytes of an entry before its name
+_SIZE = 36  # where in an entry the size of its file is
+_TRAILER = 20  # the hash of the whole
+_STAGES = 0x3000
+_ALIGNED = 4  # entries begin after 12 bytes, and each is a multiple of 8 bytes long
 _EXTENDED = 0x4000
 _ASSUME_VALID = 0x8000
 _MODES = frozenset({REGULAR, EXECUTABLE, SYMLINK, GITLINK})
 _entry = struct.Struct(">10I20sH").pack
+_EMPTY = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+_KNOWN_EXTENSIONS = {b"TREE", b"UNTR"}
+_LOW = 0xFFFFFFFF
+_TICK = 20_000_000  # nanoseconds: inode times advance by 1 to 10 ms at a time,
+_COARSE = 2_000_000_000  # and on some file systems by one or two seconds
 _entry_stat = struct.Struct(">10I20sH").unpack_from
 _ctime_and_flags = struct.Struct(">I56xH").unpack_from
 
@@ -31,6 +53,18 @@ class IndexEntry:
 
     path: str
     state: FileState
+    size: int
+
+
+class Seen(NamedTuple):
+    """What an index knows of a file: times in nanoseconds, lower halves of inode and size.
+
+    A `size` of -1 is no file's: git smudged the entry, so that the content is looked at again.
+    """
+
+    changed: int
+    written: int
+    inode: int
     size: int
 
 
@@ -57,9 +91,12 @@ def write(
         flags = _ASSUME_VALID | min(len(name), 0xFFF)
         lines.append((name, _padded(_entry(*[0] * 6, GITLINK, 0, 0, 0, oid, flags) + name)))
     lines.sort()
-    data = b"".join(
-        (b"DIRC" + struct.pack(">II", 2, len(lines)), *(encoded for _, encoded in lines))
-    )
+    head = b"DIRC" + struct.pack(">II", 2, len(lines))
+    replace(path, b"".join((head, *(encoded for _, encoded in lines))))
+
+
+def replace(path: str, data: bytes) -> None:
+    """Put an index, given without its hash, in the place of another in one step."""
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
@@ -68,7 +105,7 @@ def write(
 
 
 def _encoded(entry: NewEntry, young: float) -> bytes:
-    info, low = entry.info, 0xFFFFFFFF
+    info, low = entry.info, _LOW
     changed, written = divmod(info.st_ctime_ns, 10**9), divmod(info.st_mtime_ns, 10**9)
     size = 0 if max(info.st_ctime, info.st_mtime) >= young else info.st_size & low
     head = _entry(
@@ -92,6 +129,11 @@ def _padded(data: bytes) -> bytes:
     return data + b"\0" * (8 - len(data) % 8)
 
 
+def settled_at(changed: int) -> int:
+    """From when on an inode's time of change is none of a change that is made now (nanoseconds)."""
+    return changed + (_TICK if changed % 10**9 else _COARSE)
+
+
 def mark(path: str) -> list[int] | None:
     """What changes whenever an index file is rewritten: git always renames a new one over it."""
     try:
@@ -99,6 +141,48 @@ def mark(path: str) -> list[int] | None:
     except OSError:
         return None
     return [info.st_ino, info.st_size, info.st_mtime_ns]
+
+
+def extension(data: bytes, signature: bytes) -> slice:
+    """Where an extension of an index is, its head of 8 bytes included; empty if there is none.
+
+    Found from the end: entries are many, extensions few.
+    """
+    at = len(data)
+    while (at := data.rfind(signature, 0, at)) >= 0:
+        end = at
+        while end + 8 <= len(data) - _TRAILER:
+            end = _after_extension(data, end)
+        if end == len(data) - _TRAILER:
+            return slice(at, _after_extension(data, at))
+    return slice(0, 0)
+
+
+def _after_extension(data: bytes, at: int) -> int:
+    return at + 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+
+
+_TREE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
+
+
+def _remembered_trees(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where an index has the id of each directory's tree, and the directory; `b""`: the root."""
+    where = extension(data, b"TREE")
+    at, open_ = where.start + 8, [(b"", 1)]
+    while at < where.stop:
+        node = _TREE.match(data, at)
+        if node is None:
+            raise ValueError("the trees that an index remembers are damaged")
+        while not open_[-1][1]:
+            open_.pop()
+        above, left = open_[-1]
+        open_[-1] = (above, left - 1)
+        path = above + b"/" + node[1] if above else node[1]
+        open_.append((path, int(node[3])))
+        at = node.end()
+        if node[2] != b"-1":
+            yield at, path
+            at += 20
 
 
 class Index:
@@ -144,16 +228,81 @@ class Index:
 
     def find(self, path: str) -> FileState | None:
         """The entry of one path, by searching for its bytes: no entry is parsed."""
-        name = os.fsencode(path)
+        start = self._at(os.fsencode(path))
+        if start < 0:
+            return None
+        fields = _entry_stat(self.data, start)
+        return FileState(fields[6], fields[10].hex())
+
+    def _at(self, name: bytes) -> int:
+        """Where the entry of a name begins; -1 if there is none, or one with marks of git's."""
         flags = struct.pack(">H", min(len(name), 0xFFF))
         needle, at = name + b"\0", -1
         while (at := self.data.find(needle, at + 1)) >= 0:
             start = at - _FIXED
-            if start >= 12 and self.data[at - 2 : at] == flags:
-                fields = _entry_stat(self.data, start)
-                if fields[6] in _MODES:  # else four bytes of a hash looked like a short name
-                    return FileState(fields[6], fields[10].hex())
-        return None
+            found = start >= 12 and self.data[at - 2 : at] == flags
+            if found and _entry_stat(self.data, start)[6] in _MODES:
+                return start  # else four bytes of a hash looked like a short name
+        return -1
+
+    def seen(self) -> dict[str, Seen] | None:
+        """What is known of each file, gitlinks left out; `None` if there is anything unusual.
+
+        That is a merge under way, an entry that git takes on trust, an extension other than those
+        that git writes by itself for trees and untracked files.
+        """
+        data, found = self.data, {}
+        at = 12
+        for at, flags in self._offsets():
+            fields = _entry_stat(data, at)
+            if fields[6] == GITLINK and not flags & (_EXTENDED | _STAGES):
+                continue
+            if flags & (_EXTENDED | _ASSUME_VALID | _STAGES):
+                return None
+            size = fields[9] or (0 if fields[10] == _EMPTY else -1)
+            found[os.fsdecode(self._name(at, flags))] = Seen(
+                fields[0] * 10**9 + fields[1], fields[2] * 10**9 + fields[3], fields[5], size
+            )
+        end = self._after(at, flags) if self.count else at
+        while end + 8 <= len(data) - _TRAILER:
+            if data[end : end + 4] not in _KNOWN_EXTENSIONS:
+                return None
+            end = _after_extension(data, end)
+        return found if end == len(data) - _TRAILER else None
+
+    def changed(
+        self, entries: Iterable[NewEntry], smudged: Iterable[bytes], trees: Mapping[bytes, str]
+    ) -> bytes | None:
+        """The bytes, less their hash, of this index with other entries for files that it has.
+
+        Those of `smudged` lose their size, so that git looks at their content. `trees` are the ids
+        of the directories that are others now. `None` if there is no such file, or git has marks on
+        its entry.
+        """
+        data = bytearray(self.data[:-_TRAILER])
+        for name in smudged:
+            at = self._at(name) + _SIZE
+            data[at : at + 4] = bytes(4)
+        for entry in entries:
+            encoded, at = _encoded(entry, math.inf), self._at(entry.name)
+            if at < 0:
+                return None
+            data[at : at + len(encoded)] = encoded
+        for at, path in _remembered_trees(self.data):
+            if path in trees:
+                data[at : at + 20] = bytes.fromhex(trees[path])
+        return bytes(data)
+
+    def touched_in(self, second: int) -> list[bytes]:
+        """Names of files whose inode changed in one second, found by searching for its bytes."""
+        needle, at, found = struct.pack(">I", second & _LOW), 11, []
+        while (at := self.data.find(needle, at + 1)) >= 0:
+            if at % 8 != _ALIGNED or at + _FIXED > len(self.data):
+                continue
+            fields = _entry_stat(self.data, at)
+            if fields[6] in _MODES and self._at(name := self._name(at, fields[11])) == at:
+                found.append(name)
+        return found
 
     def _offsets(self) -> Iterator[tuple[int, int]]:
         data, at = self.data, 12

@@ -1,7 +1,7 @@
-"""Writing git objects without a child: blobs, trees, commits as loose files.
+"""Writing git objects without a child: blobs, trees, commits as loose files; reading loose trees.
 
-Owns their encoding and the way they get to disk (temporary file, rename, read-only). Reads none.
-What it writes is checked by `git fsck --strict` in the tests.
+Owns their encoding and the way they get to disk (temporary file, rename, read-only). What it writes
+is checked by `git fsck --strict` in the tests.
 """
 
 from __future__ import annotations
@@ -51,13 +51,30 @@ def commit_bytes(
 
 
 class Loose:
-    """Writes loose objects into one object database."""
+    """The loose objects of one object database."""
 
     def __init__(self, objects: str) -> None:
         self._objects = objects
 
     def path(self, oid: str) -> str:
         return f"{self._objects}/{oid[:2]}/{oid[2:]}"
+
+    def has(self, oid: str) -> bool:
+        """Whether an object is loose; an empty file is what a power cut leaves of one."""
+        try:
+            return os.path.getsize(self.path(oid)) > 0
+        except OSError:
+            return False
+
+    def read_tree(self, oid: str) -> bytes | None:
+        """The content of a tree that is loose; `None` if it is not, or is no tree, or damaged."""
+        try:
+            with open(self.path(oid), "rb") as file:
+                header, _, data = zlib.decompress(file.read()).partition(b"\0")
+        except (OSError, zlib.error):
+            return None
+        whole = header == b"tree %d" % len(data) and object_id(b"tree", data) == oid
+        return data if whole else None
 
     def write(self, kind: bytes, data: bytes, *, sync: bool = False) -> str:
         """Store an object; its id. An object that is there already is made young again.

@@ -1,12 +1,12 @@
 """One look at a whole project: `git status` finds what changed, the rules decide, git stages it.
 
-Owns the order of a look and the file that says what the index stands for (`_State`). Gives back the
-tree of everything the rules let in, the gaps, and the permission bits worth keeping.
+Owns the order of a look. Gives back the tree of everything the rules let in, the gaps, and the
+permission bits worth keeping.
 
-The common case, nothing changed, is one child: `git status` over the index with its untracked
-cache. What it reports goes through `lstat` and the rules before any of it is hashed, so that a
-file over the cap is never opened. The index is disposable: whatever is wrong with it, it is
-removed and made anew.
+The common case, nothing changed, is a glance in a small project, and in a larger one a child:
+`git status` over the index with its untracked cache. What they report goes through `lstat` and the
+rules before any of it is hashed, so that a file over the cap is never opened. The index is
+disposable: whatever is wrong with it, it is removed and made anew.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import os
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from hermes_checkpoints.errors import CaptureFailed, StoreError
 from hermes_checkpoints.excludes import CaptureRules, is_secret_name
-from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project, content_id
+from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.bulk import MANY
+from hermes_checkpoints.stores.git.glance import MOST_FILES, Glances
 from hermes_checkpoints.stores.git.index import Index, mark, write
 from hermes_checkpoints.stores.git.judge import Judge, Work, ruled_directories, unlistable
-from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
-from hermes_checkpoints.stores.git.objects import EMPTY_TREE
+from hermes_checkpoints.stores.git.layout import Layout
+from hermes_checkpoints.stores.git.objects import EMPTY_TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.restage import Restage
 from hermes_checkpoints.stores.git.staging import Staging
+from hermes_checkpoints.stores.git.state import State
 from hermes_checkpoints.stores.git.trees import Trees
 from hermes_checkpoints.stores.git.untracked import directories_with_rules
-from hermes_checkpoints.stores.reading import Contents, has_git, note_directory, odd_mode, read
+from hermes_checkpoints.stores.git.young import Young
+from hermes_checkpoints.stores.reading import has_git
 
 __all__ = ["Live", "Scanner"]
 
 _STATUS = ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=all"]
-_YOUNG = 2  # seconds: clocks of file systems tick as slowly as that
-_TICKS = 20_000_000  # nanoseconds; inode times advance by 1 to 10 ms at a time
 _PATCHES = 16
-_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +53,6 @@ class Live:
     whole: bool = True
 
 
-@dataclass(slots=True)
-class _State:
-    """What the index stands for, as of the last look.
-
-    `index` marks the file it is true of; `rules` names the rules it was made under; `looked` is
-    when, in seconds. `young` are paths whose inodes had just changed then, with what `lstat` said
-    in nanoseconds: git (2.39, Debian) compares whole seconds, so another change in the same one
-    would not show if it kept size and mtime. An empty list: too young even for that. `None`: git
-    itself was told to look again. `patches` counts the
-    looks since git last wrote the tree. `ruled` are the directories that have an ignore file.
-    """
-
-    tree: str = ""
-    index: list[int] | None = None
-    rules: str = ""
-    looked: int = 0
-    nested: list[str] = field(default_factory=list)
-    special: list[str] = field(default_factory=list)
-    modes: dict[str, int] = field(default_factory=dict)
-    young: dict[str, list[int] | None] = field(default_factory=dict)
-    ruled: list[str] = field(default_factory=list)
-    patches: int = 0
-
-    @classmethod
-    def load(cls, path: str) -> _State:
-        value = read_json(path)
-        if not value or value.pop("format", None) != _FORMAT:
-            return cls()
-        return cls(**value)
-
-    def save(self, path: str) -> None:
-        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        write_json(path, {**fields, "format": _FORMAT})
-
-
 class Scanner:
     """Looks at the projects of one store. The caller holds the project's lock.
 
@@ -96,11 +61,15 @@ class Scanner:
 
     on_damage: Callable[[str], object] | None = None
 
-    def __init__(self, layout: Layout, plumbing: Plumbing, refs: Refs, trees: Trees) -> None:
+    def __init__(
+        self, layout: Layout, plumbing: Plumbing, refs: Refs, loose: Loose, trees: Trees
+    ) -> None:
         self._layout = layout
         self._plumbing = plumbing
         self._refs = refs
+        self._loose = loose
         self._trees = trees
+        self._glances = Glances()
 
     def look(self, project: Project, rules: CaptureRules) -> Live:
         """The project's state now. Raises `CaptureFailed`."""
@@ -130,8 +99,8 @@ class Scanner:
             self._layout.set_head(project_id, "")
 
     def _look(self, project: Project, rules: CaptureRules) -> Live:
-        parts = (self._layout, self._plumbing, self._refs, self._trees)
-        return _Look(*parts, project, rules).run()
+        parts = (self._layout, self._plumbing, self._refs, self._loose, self._trees)
+        return _Look(*parts, self._glances, project, rules).run()
 
 
 class _Look:
@@ -142,14 +111,18 @@ class _Look:
         layout: Layout,
         plumbing: Plumbing,
         refs: Refs,
+        loose: Loose,
         trees: Trees,
+        glances: Glances,
         project: Project,
         rules: CaptureRules,
     ) -> None:
         self._layout = layout
         self._plumbing = plumbing
         self._refs = refs
+        self._loose = loose
         self._trees = trees
+        self._glances = glances
         self._project = project
         self._rules = rules
         self._root = project.root
@@ -162,10 +135,10 @@ class _Look:
         self._judge = Judge(project.root, rules)
         self._staging = Staging(plumbing, self._place, layout.path("objects"), self._judge)
         self._state_path = f"{self._place.gitdir}/state.json"
-        self._state = _State.load(self._state_path)
-        self._began = int(time.time())
+        self._state = State.load(self._state_path)
+        self._began = time.time_ns()
         self._work = Work()
-        self._first = False
+        self._young = Young(project.root, self._place.index, self._state, self._began)
 
     def run(self) -> Live:
         self._remove_stale_lock()
@@ -175,39 +148,84 @@ class _Look:
             settled = False
         if before is None:
             write(self._place.index, (), (), 0)  # without one, git keeps no untracked cache (2.39)
-        rows, words = self._status()
+        glanced = self._glance(before) if settled and before else None
+        rows, words = self._status() if glanced is None else (glanced, b"")
+        refreshed = before is not None and mark(self._place.index) != before
         rows += self._hidden_rules(rows, settled=settled)
-        first = self._first = self._is_first(rows)
+        first = self._is_first(rows)
         if first:
-            young = self._began - _YOUNG
-            self._staging.record_first(self._judge.stream(rows, work), work, self._rules, young)
+            found = self._judge.stream(rows, work)
+            self._staging.record_first(found, work, self._rules, self._young.since)
         else:
             for path, tracked in rows:
                 self._judge.judge(path, tracked, work)
-            self._check_young()
+            if glanced:
+                work.stale |= work.tracked  # git, to which a second is one moment, may not see it
+            self._young.find_changed(self._judge, work, self._rules)
             if not settled and before is not None:
                 self._check_all()
         if words:
             self._find_unreadable()
         if self._count(first) > self._rules.max_files:
             return self._refuse()
-        if not first and len(work.add) > MANY:
+        tree = self._restaged() if settled and work else None
+        if tree is None and not first and len(work.add) > MANY:
             self._staging.store_many(work, self._rules)
-        elif not first:
+        elif tree is None and not first:
             self._judge.open_each(work)
         self._note_gaps()
-        refreshed = before is not None and mark(self._place.index) != before
-        aged = self._note_modes(refreshed=refreshed)
-        if work or not settled:
-            self._stage(first, settled)
-        if work or not settled or refreshed or aged:
+        aged = self._young.note(self._judge, work, refreshed=refreshed, first=first)
+        if tree is None and (work or not settled):
+            tree = self._stage(first, settled)
+        if tree is not None:
+            state.tree = tree
+            self._refs.write(self._layout.own_ref("live", self._project.id), tree)
+        small = glanced is None and _entry_count(self._place.index) <= MOST_FILES
+        if small:
+            self._note_held()
+        if work or not settled or refreshed or aged or small:
             state.index, state.looked = mark(self._place.index), self._began
             state.rules = self._rules_mark()
             state.save(self._state_path)
         return Live(state.tree, work.gaps, dict(state.modes))
 
-    def _stage(self, first: bool, settled: bool) -> None:
-        """Bring the index up to date, and hold what it stands for by a ref."""
+    def _glance(self, was: list[int]) -> list[tuple[str, bool]] | None:
+        """What changed, told without a child; `None` if it can't be, and git is to be asked.
+
+        Git would say if the state before is lost, so that is seen to as well.
+        """
+        known = self._glances.of(self._place.index, was)
+        if known is None or not self._is_held():
+            return None
+        return known.rows(self._root, self._state.looked)
+
+    def _is_held(self) -> bool:
+        """Whether git would find the store, the last tree and the last checkpoint in order."""
+        lost = {oid for oid in self._last() if not self._loose.has(oid)}
+        return self._state.store == self._store() and lost <= set(self._state.packed)
+
+    def _note_held(self) -> None:
+        """Git has just read them."""
+        self._state.packed = [oid for oid in self._last() if not self._loose.has(oid)]
+        self._state.store = self._store()
+
+    def _last(self) -> list[str]:
+        tip = self._refs.read(self._layout.ref(self._project.id))
+        return [self._state.tree, tip] if tip else [self._state.tree]
+
+    def _store(self) -> list[list[int] | None]:
+        names = ("config", "packed-refs", "objects/pack")
+        return [mark(self._layout.path(name)) for name in names]
+
+    def _restaged(self) -> str | None:
+        """The tree of an index brought up to date without a child, if that can be done."""
+        restage = Restage(self._root, self._place.index, self._loose, self._trees)
+        few = len(self._work.add) <= MANY
+        checked = self._state.young
+        return restage(self._state.tree, self._work, self._rules, checked) if few else None
+
+    def _stage(self, first: bool, settled: bool) -> str:
+        """Have git bring the index up to date; the tree it stands for."""
         state, work = self._state, self._work
         few = settled and len(work.add) + len(work.remove) <= MANY and not work.nested
         if not first:
@@ -216,12 +234,10 @@ class _Look:
                 state.modes.pop(path, None)
                 state.young.pop(path, None)
         if few and state.patches < _PATCHES:
-            state.tree = self._patched()
             state.patches += 1
-        else:
-            state.tree = self._staging.write_tree()
-            state.patches = 0
-        self._refs.write(self._layout.own_ref("live", self._project.id), self._state.tree)
+            return self._patched()
+        state.patches = 0
+        return self._staging.write_tree()
 
     def _patched(self) -> str:
         """The tree of an index that differs in a few paths from the one before.
@@ -363,66 +379,6 @@ class _Look:
         ignored = {os.fsdecode(name)[2:].rstrip("/") for name in out.split(b"\0") if name}
         return {path or ".": why for path, why in closed.items() if path not in ignored}
 
-    # ------------------------------------------------------------------ modes
-
-    def _note_modes(self, *, refreshed: bool) -> bool:
-        """Notice every chmod, also one that git takes for nothing (0644 to 0600).
-
-        Such a one shows in the ctime, for which git rewrites the index. So only a rewritten index
-        is looked at, and in it only entries not older than the last look. Returns whether there
-        is something new to remember.
-        """
-        state, work = self._state, self._work
-        paths, old = set(state.young), state.young
-        if refreshed:
-            touched = Index.load(self._place.index).touched_since(state.looked - _YOUNG)
-            paths.update(map(os.fsdecode, touched))
-        paths -= work.add.keys() | work.remove | work.gaps.keys()
-        state.young = {}
-        for path in paths:
-            self._note_mode(path, self._peek(path))
-        for path, info in work.add.items():
-            self._note_mode(path, info)
-        for directory, mode in self._judge.directories.items():
-            note_directory(state.modes, directory, mode)
-        gone = [d for d, mode in self._judge.directories.items() if mode is None]
-        for top in (*work.nested, *gone):
-            for path in [p for p in state.modes if p.startswith(top + "/")]:
-                del state.modes[path]
-        return state.young != old
-
-    def _note_mode(self, path: str, info: os.stat_result | None) -> None:
-        """Remember the mode if it is odd, and the path if it is so young that it may yet change."""
-        odd = odd_mode(info.st_mode) if info else None
-        if odd is None:
-            self._state.modes.pop(path, None)
-        else:
-            self._state.modes[path] = odd
-        if info and info.st_ctime >= self._began - _YOUNG:
-            self._state.young[path] = None if self._first else _stamp(info)
-
-    def _check_young(self) -> None:
-        """Find changes of young files that whole seconds hide from git, by nanoseconds."""
-        work, index = self._work, None
-        known = work.add.keys() | work.remove | work.gaps.keys()
-        for path, seen in self._state.young.items():
-            info = self._peek(path) if seen is not None and path not in known else None
-            if info is None or (seen and seen == _stamp(info)):
-                continue
-            found = read(self._root, path, self._rules, named=False)
-            index = index or Index.load(self._place.index)
-            entry = index.find(path)
-            if entry and isinstance(found, Contents) and content_id(found.data) != entry.content:
-                self._judge.judge(path, True, work)
-                if path in work.add:
-                    work.stale.add(path)
-
-    def _peek(self, path: str) -> os.stat_result | None:
-        try:
-            return os.lstat(f"{self._root}/{path}")
-        except OSError:
-            return None
-
     # ------------------------------------------------------------------ gaps
 
     def _note_gaps(self) -> None:
@@ -440,13 +396,6 @@ class _Look:
         exclude = mark(self._layout.path("info", "exclude"))
         rules = self._rules
         return f"{self._place.excludes} {exclude} {rules.max_file_bytes} {rules.secrets}"
-
-
-def _stamp(info: os.stat_result) -> list[int]:
-    """What changes with a file; empty if it changed within the last ticks of the kernel's clock."""
-    if time.time_ns() - info.st_ctime_ns < _TICKS:
-        return []
-    return [info.st_ctime_ns, info.st_mtime_ns, info.st_size, info.st_ino]
 
 
 def _entry_count(index: str) -> int:

@@ -83,7 +83,8 @@ class GitStore:
         self._refs = Refs(self._layout, self._plumbing)
         self._loose = Loose(self._layout.path("objects"))
         self._trees = Trees(self._plumbing, self._loose)
-        self._scanner = Scanner(self._layout, self._plumbing, self._refs, self._trees)
+        parts = (self._layout, self._plumbing, self._refs, self._loose, self._trees)
+        self._scanner = Scanner(*parts)
         self._history = History(
             self._layout, self._plumbing, self._refs, self._loose, self._library
         )

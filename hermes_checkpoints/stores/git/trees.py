@@ -11,7 +11,7 @@ import subprocess
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hermes_checkpoints.errors import StoreError
@@ -54,7 +54,7 @@ class Trees:
     def some(self, tree: str, paths: Iterable[str]) -> dict[str, FileState]:
         """Those of the paths that a tree has; a directory counts, with mode `TREE`."""
         found: dict[str, FileState] = {}
-        with _Reader(self._plumbing, self._known) as reader:
+        with _Reader(self._plumbing, self._loose, self._known) as reader:
             for path in paths:
                 entry = reader.entry(tree, os.fsencode(path).split(b"/"))
                 if entry is not None:
@@ -81,11 +81,24 @@ class Trees:
     ) -> str:
         """The tree with some paths set, or removed (`None`); what stands in their way goes.
 
-        A removal that meets a directory leaves it, unless `whole_directories`. New trees are
-        written as loose objects.
+        A removal that meets a directory leaves it, unless `whole_directories`.
         """
         if not edits:
             return tree
+        written = self.rewritten(tree, edits, whole_directories=whole_directories)
+        return written.get(b"") or self.empty()
+
+    def rewritten(
+        self,
+        tree: str,
+        edits: Mapping[str, FileState | None],
+        *,
+        whole_directories: bool = False,
+    ) -> dict[bytes, str]:
+        """The trees a patch writes, as loose objects, by their directories; `b""` is the root's.
+
+        None for a directory that has nothing left in it.
+        """
         if not os.path.exists(self._loose.path(tree)):
             self._known.clear()  # packed, or lost: what is built upon is looked at again
         nested: _Edits = {}
@@ -97,9 +110,10 @@ class Trees:
             # Setting a path implies that nothing is below it, and removing one that something is.
             if level is not None and (state or not isinstance(level.get(name), dict)):
                 level[name] = state
-        with _Reader(self._plumbing, self._known) as reader:
+        with _Reader(self._plumbing, self._loose, self._known) as reader:
             patch = _Patch(reader, self._write, whole_directories)
-            return patch.tree(tree, nested) or self.empty()
+            patch.tree(tree, nested)
+        return patch.written
 
     def empty(self) -> str:
         """The empty tree, as a real object: git knows it without, other readers may not."""
@@ -118,14 +132,16 @@ class _Patch:
     reader: _Reader
     write: Callable[[dict[bytes, Entry]], str]
     whole: bool
+    written: dict[bytes, str] = field(default_factory=dict)
 
-    def tree(self, tree: str, edits: _Edits) -> str:
-        """The id of the changed tree; empty if nothing is left in it."""
+    def tree(self, tree: str, edits: _Edits, at: bytes = b"") -> str:
+        """The id of the changed tree of the directory `at`; empty if nothing is left in it."""
         entries = dict(self.reader.tree(tree)) if tree else {}
         for name, edit in edits.items():
             old = entries.get(name)
             if isinstance(edit, dict):
-                below = self.tree(old.oid if old and old.mode == TREE else "", edit)
+                inner = at + b"/" + name if at else name
+                below = self.tree(old.oid if old and old.mode == TREE else "", edit, inner)
                 if below:
                     entries[name] = Entry(TREE, below)
                 elif old and old.mode == TREE:
@@ -135,7 +151,10 @@ class _Patch:
                     del entries[name]
             else:
                 entries[name] = Entry(edit.mode, edit.content)
-        return self.write(entries) if entries else ""
+        if not entries:
+            return ""
+        self.written[at] = self.write(entries)
+        return self.written[at]
 
 
 def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None:
@@ -185,10 +204,11 @@ _MOST_ENTRIES = 20_000  # some 4 MB
 
 
 class _Reader:
-    """A `cat-file --batch` child that is asked for one tree after another, if it must be."""
+    """Trees that are known or loose; a `cat-file --batch` child is asked for the others."""
 
-    def __init__(self, plumbing: Plumbing, known: _Known) -> None:
+    def __init__(self, plumbing: Plumbing, loose: Loose, known: _Known) -> None:
         self._plumbing = plumbing
+        self._loose = loose
         self._known = known
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -218,11 +238,12 @@ class _Reader:
             return {}
         known = self._known.get(oid)
         if known is None:
-            known = self._ask(oid)
+            data = self._loose.read_tree(oid)
+            known = _parsed(self._ask(oid) if data is None else data)
             self._known.put(oid, known)
         return known
 
-    def _ask(self, oid: str) -> Mapping[bytes, Entry]:
+    def _ask(self, oid: str) -> bytes:
         if self._child is None:
             self._child = self._plumbing.start(["cat-file", "--batch"])
         asked, answer = self._child.stdin, self._child.stdout
@@ -234,7 +255,7 @@ class _Reader:
             raise StoreError(f"the directory {oid} is not in the store, or is damaged")
         data = answer.read(int(head[2]))
         answer.read(1)
-        return _parsed(data)
+        return data
 
 
 def _parsed(data: bytes) -> dict[bytes, Entry]:

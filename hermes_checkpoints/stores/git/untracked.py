@@ -1,7 +1,8 @@
-"""Where git found ignore files, told by the untracked cache of the index.
+"""What git found beside the files of its index, told by the untracked cache in that index.
 
 Owns that part of git's index format (`UNTR`). The cache has every directory that `git status` looks
-into, with the hash of its ignore file, be that tracked, untracked or hidden by itself.
+into: its `stat` data, its untracked files, and the hash of its ignore file, be that tracked,
+untracked or hidden by itself.
 """
 
 from __future__ import annotations
@@ -9,11 +10,45 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["directories_with_rules"]
+from hermes_checkpoints.stores.git.index import extension
 
-_TRAILER = 20  # the hash of the whole index
+__all__ = ["Directory", "directories", "directories_with_rules"]
+
 _STATS = 76 + 2 * 20  # of the two files of rules outside the project, with their hashes
+_stat = struct.Struct(">9I")
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """One directory (`""`: the root) as git saw it.
+
+    `seen` is when its inode and its list of names had last changed, in nanoseconds, and the lower
+    half of its inode number; `None` if git has to look again. `untracked` are the names in it that
+    git follows not and no rule leaves out. `ruled`: it has an ignore file.
+    """
+
+    path: str
+    seen: tuple[int, int, int] | None
+    untracked: tuple[str, ...]
+    ruled: bool
+
+
+def directories(data: bytes) -> list[Directory] | None:
+    """Every directory that git looked into. `None` if the index has no cache of them.
+
+    Raises `ValueError` for what can't be read.
+    """
+    cache = _Cache.of(data)
+    if cache is None:
+        return None
+    try:
+        return cache.directories()
+    except (IndexError, struct.error) as error:
+        raise ValueError("the untracked cache of an index is damaged") from error
 
 
 def directories_with_rules(data: bytes) -> list[str] | None:
@@ -21,52 +56,89 @@ def directories_with_rules(data: bytes) -> list[str] | None:
 
     5,000 directories take about 3 ms. Raises `ValueError` for what can't be read.
     """
-    cache = _cache(data)
-    if not cache:
-        return None
-    try:
-        return _directories(cache)
-    except (IndexError, struct.error) as error:
-        raise ValueError("the untracked cache of an index is damaged") from error
+    cache = _Cache.of(data)
+    return None if cache is None else list(cache.paths(cache.ruled).values())
 
 
-def _cache(data: bytes) -> bytes:
-    """The content of the extension, found from the end: entries are many, extensions few."""
-    at = len(data)
-    while (at := data.rfind(b"UNTR", 0, at)) >= 0:
-        end = at
-        while end + 8 <= len(data) - _TRAILER:
-            end += 8 + int.from_bytes(data[end + 4 : end + 8], "big")
-        if end == len(data) - _TRAILER:
-            return data[at + 8 : at + 8 + int.from_bytes(data[at + 4 : at + 8], "big")]
-    return b""
+class _Block(NamedTuple):
+    """A directory of the cache: how many directories follow as its own, and names, as written."""
+
+    below: bytes
+    name: bytes
+    untracked: tuple[bytes, ...]
 
 
-def _directories(cache: bytes) -> list[str]:
-    length, at = _number(cache, 0)
-    at = cache.index(b"\0", at + length + _STATS) + 1
-    count, at = _number(cache, at)
-    blocks, at = _blocks(cache, at, count)
-    at = _after_bits(cache, _after_bits(cache, at))  # which are valid, which were looked into
-    wanted = _bits(cache, at)
-    parents = _parents(blocks[: wanted[-1] + 1]) if wanted else []
-    found = []
-    for number in wanted:
-        parts: list[bytes] = []
-        while number > 0:
-            parts.append(blocks[number][1])
-            number = parents[number]
-        found.append(os.fsdecode(b"/".join(reversed(parts))))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Cache:
+    """The cache taken apart. The lists are numbers of blocks; `stats` is for each valid one."""
+
+    blocks: list[_Block]
+    valid: list[int]
+    checked: list[int]
+    ruled: list[int]
+    stats: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> _Cache | None:
+        """The cache in an index, if there is one. Raises `ValueError`."""
+        where = extension(data, b"UNTR")
+        cache = data[where.start + 8 : where.stop]
+        try:
+            return cls._read(cache) if cache else None
+        except (IndexError, struct.error) as error:
+            raise ValueError("the untracked cache of an index is damaged") from error
+
+    @classmethod
+    def _read(cls, cache: bytes) -> _Cache:
+        length, at = _number(cache, 0)
+        at = cache.index(b"\0", at + length + _STATS) + 1
+        count, at = _number(cache, at)
+        if not count:  # then it ends here
+            return cls([], [], [], [], b"")
+        blocks, at = _blocks(cache, at, count)
+        second = _after_bits(cache, at)
+        third = _after_bits(cache, second)
+        end = _after_bits(cache, third)
+        valid, checked, ruled = (_bits(cache, start) for start in (at, second, third))
+        return cls(blocks, valid, checked, ruled, cache[end:])
+
+    def paths(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The paths of some blocks, given in ascending order."""
+        parents = _parents(self.blocks[: numbers[-1] + 1]) if numbers else []
+        found = {}
+        for number in numbers:
+            parts: list[bytes] = []
+            at = number
+            while at > 0:
+                parts.append(self.blocks[at].name)
+                at = parents[at]
+            found[number] = os.fsdecode(b"/".join(reversed(parts)))
+        return found
+
+    def directories(self) -> list[Directory]:
+        seen = {}
+        for order, number in enumerate(self.valid):
+            fields = _stat.unpack_from(self.stats, order * _stat.size)
+            changed = fields[0] * 10**9 + fields[1]
+            seen[number] = (changed, fields[2] * 10**9 + fields[3], fields[5])
+        for number in self.checked:  # only looked at until the first file in it
+            seen.pop(number, None)
+        ruled = set(self.ruled)
+        return [
+            Directory(path, seen.get(number), _decoded(block.untracked), number in ruled)
+            for (number, path), block in zip(
+                self.paths(range(len(self.blocks))).items(), self.blocks, strict=True
+            )
+        ]
 
 
 # How many untracked files and directories follow (the latter as blocks of their own), and the name.
 _BLOCK = re.compile(rb"([\x80-\xff]*[\0-\x7f])([\x80-\xff]*[\0-\x7f])([^\0]*)\0")
 
 
-def _blocks(cache: bytes, at: int, count: int) -> tuple[list[tuple[bytes, bytes]], int]:
-    """Each directory's number of directories and name, in preorder; and where they end."""
-    blocks: list[tuple[bytes, bytes]] = []
+def _blocks(cache: bytes, at: int, count: int) -> tuple[list[_Block], int]:
+    """All directories in preorder; and where they end."""
+    blocks: list[_Block] = []
     match = _BLOCK.match
     for _ in range(count):
         block = match(cache, at)
@@ -74,25 +146,32 @@ def _blocks(cache: bytes, at: int, count: int) -> tuple[list[tuple[bytes, bytes]
             raise IndexError("the blocks end too early")
         at = block.end()
         files, below, name = block.groups()
-        blocks.append((below, name))
+        names = []
         if files != b"\0":
             for _ in range(_number(files, 0)[0]):
-                at = cache.index(b"\0", at) + 1
+                end = cache.index(b"\0", at)
+                names.append(cache[at:end])
+                at = end + 1
+        blocks.append(_Block(below, name, tuple(names)))
     return blocks, at
 
 
-def _parents(blocks: list[tuple[bytes, bytes]]) -> list[int]:
+def _parents(blocks: list[_Block]) -> list[int]:
     parents: list[int] = []
     open_: list[list[int]] = []  # directories whose blocks have not all come, and how many more
-    for number, (below, _) in enumerate(blocks):
+    for number, block in enumerate(blocks):
         while open_ and not open_[-1][1]:
             open_.pop()
         parents.append(open_[-1][0] if open_ else -1)
         if open_:
             open_[-1][1] -= 1
-        if below != b"\0":
-            open_.append([number, _number(below, 0)[0]])
+        if block.below != b"\0":
+            open_.append([number, _number(block.below, 0)[0]])
     return parents
+
+
+def _decoded(names: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(os.fsdecode(name) for name in names)
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
