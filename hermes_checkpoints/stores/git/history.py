@@ -24,10 +24,11 @@ from hermes_checkpoints.records import Checkpoint, Project
 from hermes_checkpoints.stores import rows
 from hermes_checkpoints.stores.git.commits import grouped, message
 from hermes_checkpoints.stores.git.index import mark
-from hermes_checkpoints.stores.git.layout import Layout, read_json, write_json
+from hermes_checkpoints.stores.git.layout import Layout
 from hermes_checkpoints.stores.git.objects import Entry, Loose, commit_bytes, tree_bytes
 from hermes_checkpoints.stores.git.plumbing import Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
+from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 from hermes_checkpoints.stores.rows import Row
 
 if TYPE_CHECKING:  # GitPython, which a warm list does without

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hermes_checkpoints.records import EXECUTABLE, GITLINK, REGULAR, SYMLINK, FileState
+from hermes_checkpoints.stores.git.smallfiles import read_bytes, write_bytes
 
 __all__ = [
     "Index",
@@ -97,11 +98,7 @@ def write(
 
 def replace(path: str, data: bytes) -> None:
     """Put an index, given without its hash, in the place of another in one step."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-        file.write(hashlib.sha1(data, usedforsecurity=False).digest())
-    os.replace(temporary, path)
+    write_bytes(path, data + hashlib.sha1(data, usedforsecurity=False).digest())
 
 
 def _encoded(entry: NewEntry, young: float) -> bytes:
@@ -198,8 +195,7 @@ class Index:
     def load(cls, path: str) -> Index:
         """The index in a file; a missing one is empty."""
         try:
-            with open(path, "rb") as file:
-                return cls(file.read())
+            return cls(read_bytes(path))
         except FileNotFoundError:
             return cls(b"")
 

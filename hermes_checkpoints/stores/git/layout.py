@@ -22,18 +22,17 @@ older layout to `legacy-*`. Starts git once, to create the repository; reads no 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import stat
 import time
-from typing import Any
 
 from hermes_checkpoints.errors import StoreUnavailable
 from hermes_checkpoints.excludes import DEFAULT_EXCLUDES
+from hermes_checkpoints.stores.git.smallfiles import write_bytes
 
-__all__ = ["ATTRIBUTES", "Layout", "names_in", "read_json", "write_bytes", "write_json"]
+__all__ = ["ATTRIBUTES", "Layout", "names_in"]
 
 # Byte-exact whatever a project's .gitattributes say: with these five, git 2.39 converted nothing.
 ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
@@ -93,6 +92,7 @@ class Layout:
         self.namespace = namespace
         self._v1_marker = v1_marker
         self._excludes: dict[tuple[str, ...], str] = {}
+        self._real_base = ""
 
     # ------------------------------------------------------------------ names
 
@@ -225,7 +225,8 @@ class Layout:
 
     def own_patterns(self, root: str) -> tuple[str, ...]:
         """Ignore patterns for what of the store lies in a project: it never captures itself."""
-        base, top = os.path.realpath(self.base), root.rstrip("/") + "/"
+        base = self._real_base = self._real_base or os.path.realpath(self.base)
+        top = root.rstrip("/") + "/"
         if base == root:
             return ("/store/", "/legacy-*/", "/corrupt-*/", "/.last_prune")
         if not base.startswith(top):
@@ -301,34 +302,7 @@ def _own_lines(text: str) -> str:
     return "".join(line + "\n" for line in kept)
 
 
-# --------------------------------------------------------------------------- small files
-
-
-def write_bytes(path: str, data: bytes) -> None:
-    """Write a private file in one step: a reader sees the old content or the new."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        _unlink(temporary)
-        raise
-
-
-def write_json(path: str, value: Any) -> None:
-    write_bytes(path, json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
-
-
-def read_json(path: str) -> dict[str, Any] | None:
-    """The object in a file; `None` if it is missing or damaged: all of them can be made anew."""
-    try:
-        with open(path, "rb") as file:
-            value = json.loads(file.read())
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
+# --------------------------------------------------------------------------- small parts
 
 
 def _text(path: str) -> str | None:
@@ -345,10 +319,3 @@ def names_in(directory: str) -> list[str]:
         return sorted(os.listdir(directory))
     except OSError:
         return []
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -56,6 +56,10 @@ class Locks:
             depths[name] = 0
             lock.release()
 
+    def holds(self, name: str) -> bool:
+        """Whether this thread holds a lock."""
+        return self._pid == os.getpid() and bool(self._thread.__dict__.get(name))
+
     def _acquired(self, name: str, wait: float) -> FileLock:
         with self._guard:
             lock = self._locks.get(name)

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hermes_checkpoints.stores.git.smallfiles import create, read_bytes, unlink
+
 __all__ = ["EMPTY_TREE", "TREE", "Entry", "Loose", "commit_bytes", "object_id", "tree_bytes"]
 
 TREE = 0o40000
@@ -69,8 +71,7 @@ class Loose:
     def read_tree(self, oid: str) -> bytes | None:
         """The content of a tree that is loose; `None` if it is not, or is no tree, or damaged."""
         try:
-            with open(self.path(oid), "rb") as file:
-                header, _, data = zlib.decompress(file.read()).partition(b"\0")
+            header, _, data = zlib.decompress(read_bytes(self.path(oid))).partition(b"\0")
         except (OSError, zlib.error):
             return None
         whole = header == b"tree %d" % len(data) and object_id(b"tree", data) == oid
@@ -87,16 +88,11 @@ class Loose:
         if self._freshen(path):
             return oid
         temporary = f"{self._objects}/tmp_obj_{os.getpid()}_{threading.get_ident()}"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o400)
         try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(zlib.compress(header + data, 1))
-                if sync:
-                    file.flush()
-                    os.fsync(file.fileno())
+            create(temporary, zlib.compress(header + data, 1), mode=0o400, sync=sync)
             self._place(temporary, path)
         except BaseException:
-            _discard(temporary)
+            unlink(temporary)
             raise
         return oid
 
@@ -118,10 +114,3 @@ class Loose:
         except OSError:
             return False
         return True
-
-
-def _discard(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -11,10 +11,12 @@ import re
 
 from hermes_checkpoints.stores.git.layout import Layout
 from hermes_checkpoints.stores.git.plumbing import Plumbing
+from hermes_checkpoints.stores.git.smallfiles import create, read_bytes
 
 __all__ = ["Refs"]
 
 _ID = re.compile(r"[0-9a-f]{40}")
+_LOCK = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class Refs:
@@ -28,8 +30,7 @@ class Refs:
     def read(self, name: str) -> str | None:
         """The id a ref holds; `None` if it is missing or no id (as after a power cut)."""
         try:
-            with open(self._layout.path(name), "rb") as file:
-                text = file.read(64).decode("ascii", "replace").strip()
+            text = read_bytes(self._layout.path(name), 64).decode("ascii", "replace").strip()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return self._read_packed().get(name)
         return text if _ID.fullmatch(text) else None
@@ -37,17 +38,15 @@ class Refs:
     def write(self, name: str, oid: str, *, sync: bool = False) -> None:
         """Point a ref at an object, atomically."""
         path = self._layout.path(name)
-        lock = path + ".lock"
+        lock, data = path + ".lock", oid.encode() + b"\n"
         try:
-            fd = _create(lock)
+            create(lock, data, flags=_LOCK, sync=sync)
+        except FileExistsError:  # its owner is dead: we hold the lock every writer takes
+            os.unlink(lock)
+            create(lock, data, flags=_LOCK, sync=sync)
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            fd = _create(lock)
-        with os.fdopen(fd, "wb") as file:
-            file.write(oid.encode() + b"\n")
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
+            create(lock, data, flags=_LOCK, sync=sync)
         os.replace(lock, path)
 
     def delete(self, name: str) -> None:
@@ -85,17 +84,7 @@ class Refs:
             return {}
         mark = (info.st_mtime_ns, info.st_size, info.st_ino)
         if self._packed is None or self._packed[0] != mark:
-            with open(path, "rb") as file:
-                lines = file.read().decode("utf-8", "surrogateescape").splitlines()
+            lines = read_bytes(path).decode("utf-8", "surrogateescape").splitlines()
             pairs = (line.split(" ", 1) for line in lines if line[:1] not in ("#", "^", ""))
             self._packed = (mark, {pair[1]: pair[0] for pair in pairs if len(pair) == 2})
         return self._packed[1]
-
-
-def _create(path: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o600)
-    except FileExistsError:  # its owner is dead: we hold the lock every writer takes
-        os.unlink(path)
-        return os.open(path, flags, 0o600)

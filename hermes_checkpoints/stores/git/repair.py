@@ -21,18 +21,13 @@ from hermes_checkpoints.errors import StoreError, StoreUnavailable
 from hermes_checkpoints.stores.base import Problem
 from hermes_checkpoints.stores.git.history import History, Reach
 from hermes_checkpoints.stores.git.index import Index
-from hermes_checkpoints.stores.git.layout import (
-    Layout,
-    names_in,
-    read_json,
-    write_bytes,
-    write_json,
-)
+from hermes_checkpoints.stores.git.layout import Layout, names_in
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
 from hermes_checkpoints.stores.git.reclaim import Reclaim
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.scan import Scanner
+from hermes_checkpoints.stores.git.smallfiles import read_json, write_bytes, write_json
 
 __all__ = ["Repair"]
 

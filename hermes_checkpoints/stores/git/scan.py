@@ -30,6 +30,7 @@ from hermes_checkpoints.stores.git.objects import EMPTY_TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.restage import Restage
+from hermes_checkpoints.stores.git.smallfiles import read_bytes
 from hermes_checkpoints.stores.git.staging import Staging
 from hermes_checkpoints.stores.git.state import State
 from hermes_checkpoints.stores.git.trees import Trees
@@ -401,7 +402,6 @@ class _Look:
 def _entry_count(index: str) -> int:
     """How many entries an index has: four bytes of its header."""
     try:
-        with open(index, "rb") as file:
-            return int.from_bytes(file.read(12)[8:12], "big")
+        return int.from_bytes(read_bytes(index, 12)[8:12], "big")
     except OSError:
         return 0

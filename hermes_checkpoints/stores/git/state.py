@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_checkpoints.stores.git.layout import read_json, write_json
+from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 
 __all__ = ["State"]
 

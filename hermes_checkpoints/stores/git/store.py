@@ -28,7 +28,7 @@ from hermes_checkpoints.stores.base import (
 )
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.index import Index
-from hermes_checkpoints.stores.git.layout import Layout, names_in, read_json, write_json
+from hermes_checkpoints.stores.git.layout import Layout, names_in
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.matching import Matcher
 from hermes_checkpoints.stores.git.named import Named
@@ -40,6 +40,7 @@ from hermes_checkpoints.stores.git.removal import remove, remove_all
 from hermes_checkpoints.stores.git.repair import Repair
 from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
+from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 from hermes_checkpoints.stores.git.trees import Trees
 from hermes_checkpoints.stores.reading import is_ignore_file
 from hermes_checkpoints.stores.rows import Row
@@ -106,22 +107,25 @@ class GitStore:
         self._scanner.on_damage = self._repair.mend
         self._books: Library | None = None
         self._furnished = False
+        self._seen_to: set[str] = set()  # projects that are locked and whose store stands
 
     # ------------------------------------------------------------------ states
 
     @contextmanager
     def lock(self, project: Project, *, timeout: float | None = None) -> Iterator[None]:
-        self._prelude(project)
-        with self._locks.held(project.id, timeout):
+        stands = self._prelude(project)
+        with self._holding(project, timeout, stands=stands):
             yield
 
     @_clearly
-    def _prelude(self, project: Project) -> None:
-        """What needs the store's lock comes before the project's. Creates no store."""
+    def _prelude(self, project: Project) -> bool:
+        """What needs the store's lock comes before the project's. Whether there is a store."""
         self._layout.prepare()
-        if self._layout.exists:
-            self._stand()
-            self._know(project)
+        if not self._layout.exists:
+            return False
+        self._stand()
+        self._know(project)
+        return True
 
     @_clearly
     def observe(
@@ -407,11 +411,31 @@ class GitStore:
 
     @contextmanager
     def _ready(self, project: Project) -> Iterator[None]:
-        """The project's lock on a store that stands and knows the project."""
+        """The project's lock on a store that stands and knows the project.
+
+        Whoever holds the lock already has seen to that: once for each time it is taken.
+        """
+        if project.id in self._seen_to and self._locks.holds(project.id):
+            yield
+            return
         self._stand()
         self._know(project)
-        with self._locks.held(project.id):
+        with self._holding(project, stands=True):
             yield
+
+    @contextmanager
+    def _holding(
+        self, project: Project, timeout: float | None = None, *, stands: bool
+    ) -> Iterator[None]:
+        with self._locks.held(project.id, timeout):
+            first = stands and project.id not in self._seen_to
+            if first:
+                self._seen_to.add(project.id)
+            try:
+                yield
+            finally:
+                if first:
+                    self._seen_to.discard(project.id)
 
     def _stand(self) -> None:
         self._layout.prepare()
