@@ -85,19 +85,24 @@ def touch(scene: GitScene) -> None:
     [edit, edit_same_size, edit_several, make_executable, make_private, empty, touch],
 )
 def test_contents_and_modes(scene: GitScene, change: Callable[[GitScene], None]) -> None:
-    """Changed contents cost no child, and git agrees with the index that comes of it."""
+    """Changed contents cost no child; git agrees with the index that has them, later."""
     change(scene)
     with children() as started:
         seen = scene.observe()
     assert started == []
+    assert seen.tree == from_nothing(scene, ".env")
+    assert seen.modes == ({"a": 0o600} if change is make_private else {})
+    assert scene.observe() == seen
+    for path, state in scene.store.entries(scene.project, seen.tree).items():
+        assert scene.observe(path).named == {path: state}
+    scene.put("new", "for which git is asked")
+    seen = scene.observe()
     assert seen.tree == from_nothing(scene, ".env")
     assert git_index(scene, "write-tree").strip() == seen.tree
     staged = git_index(scene, "ls-files", "--stage", "-z")
     git_index(scene, "update-index", "-q", "--really-refresh")
     assert git_index(scene, "ls-files", "--stage", "-z") == staged
     assert git_index(scene, "diff-files") == ""
-    assert seen.modes == ({"a": 0o600} if change is make_private else {})
-    assert scene.observe() == seen
     scene.fsck()
 
 

@@ -1,17 +1,15 @@
 """Git's index file (version 2 and 3): read for what no git command tells cheaply, written once.
 
-Owns the format: which entries there are, what `stat` data they carry. The index of a first snapshot
-is written here, and one in which only contents of files changed; git writes all others.
+Owns the format: which entries there are, what `stat` data they carry. Only the index of a first
+snapshot is written here; git writes all others.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,16 +23,13 @@ __all__ = [
     "Seen",
     "extension",
     "mark",
-    "replace",
     "settled_at",
     "write",
 ]
 
 _FIXED = 62  # bytes of an entry before its name
-_SIZE = 36  # where in an entry the size of its file is
 _TRAILER = 20  # the hash of the whole
 _STAGES = 0x3000
-_ALIGNED = 4  # entries begin after 12 bytes, and each is a multiple of 8 bytes long
 _EXTENDED = 0x4000
 _ASSUME_VALID = 0x8000
 _MODES = frozenset({REGULAR, EXECUTABLE, SYMLINK, GITLINK})
@@ -93,11 +88,7 @@ def write(
         lines.append((name, _padded(_entry(*[0] * 6, GITLINK, 0, 0, 0, oid, flags) + name)))
     lines.sort()
     head = b"DIRC" + struct.pack(">II", 2, len(lines))
-    replace(path, b"".join((head, *(encoded for _, encoded in lines))))
-
-
-def replace(path: str, data: bytes) -> None:
-    """Put an index, given without its hash, in the place of another in one step."""
+    data = b"".join((head, *(encoded for _, encoded in lines)))
     write_bytes(path, data + hashlib.sha1(data, usedforsecurity=False).digest())
 
 
@@ -159,29 +150,6 @@ def _after_extension(data: bytes, at: int) -> int:
     return at + 8 + int.from_bytes(data[at + 4 : at + 8], "big")
 
 
-_TREE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
-
-
-def _remembered_trees(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Where an index has the id of each directory's tree, and the directory; `b""`: the root."""
-    where = extension(data, b"TREE")
-    at, open_ = where.start + 8, [(b"", 1)]
-    while at < where.stop:
-        node = _TREE.match(data, at)
-        if node is None:
-            raise ValueError("the trees that an index remembers are damaged")
-        while not open_[-1][1]:
-            open_.pop()
-        above, left = open_[-1]
-        open_[-1] = (above, left - 1)
-        path = above + b"/" + node[1] if above else node[1]
-        open_.append((path, int(node[3])))
-        at = node.end()
-        if node[2] != b"-1":
-            yield at, path
-            at += 20
-
-
 class Index:
     """The bytes of an index file. Raises `ValueError` for a format it can't read."""
 
@@ -224,22 +192,16 @@ class Index:
 
     def find(self, path: str) -> FileState | None:
         """The entry of one path, by searching for its bytes: no entry is parsed."""
-        start = self._at(os.fsencode(path))
-        if start < 0:
-            return None
-        fields = _entry_stat(self.data, start)
-        return FileState(fields[6], fields[10].hex())
-
-    def _at(self, name: bytes) -> int:
-        """Where the entry of a name begins; -1 if there is none, or one with marks of git's."""
+        name = os.fsencode(path)
         flags = struct.pack(">H", min(len(name), 0xFFF))
         needle, at = name + b"\0", -1
         while (at := self.data.find(needle, at + 1)) >= 0:
             start = at - _FIXED
-            found = start >= 12 and self.data[at - 2 : at] == flags
-            if found and _entry_stat(self.data, start)[6] in _MODES:
-                return start  # else four bytes of a hash looked like a short name
-        return -1
+            if start >= 12 and self.data[at - 2 : at] == flags:
+                fields = _entry_stat(self.data, start)
+                if fields[6] in _MODES:  # else four bytes of a hash looked like a short name
+                    return FileState(fields[6], fields[10].hex())
+        return None
 
     def seen(self) -> dict[str, Seen] | None:
         """What is known of each file, gitlinks left out; `None` if there is anything unusual.
@@ -265,40 +227,6 @@ class Index:
                 return None
             end = _after_extension(data, end)
         return found if end == len(data) - _TRAILER else None
-
-    def changed(
-        self, entries: Iterable[NewEntry], smudged: Iterable[bytes], trees: Mapping[bytes, str]
-    ) -> bytes | None:
-        """The bytes, less their hash, of this index with other entries for files that it has.
-
-        Those of `smudged` lose their size, so that git looks at their content. `trees` are the ids
-        of the directories that are others now. `None` if there is no such file, or git has marks on
-        its entry.
-        """
-        data = bytearray(self.data[:-_TRAILER])
-        for name in smudged:
-            at = self._at(name) + _SIZE
-            data[at : at + 4] = bytes(4)
-        for entry in entries:
-            encoded, at = _encoded(entry, math.inf), self._at(entry.name)
-            if at < 0:
-                return None
-            data[at : at + len(encoded)] = encoded
-        for at, path in _remembered_trees(self.data):
-            if path in trees:
-                data[at : at + 20] = bytes.fromhex(trees[path])
-        return bytes(data)
-
-    def touched_in(self, second: int) -> list[bytes]:
-        """Names of files whose inode changed in one second, found by searching for its bytes."""
-        needle, at, found = struct.pack(">I", second & _LOW), 11, []
-        while (at := self.data.find(needle, at + 1)) >= 0:
-            if at % 8 != _ALIGNED or at + _FIXED > len(self.data):
-                continue
-            fields = _entry_stat(self.data, at)
-            if fields[6] in _MODES and self._at(name := self._name(at, fields[11])) == at:
-                found.append(name)
-        return found
 
     def _offsets(self) -> Iterator[tuple[int, int]]:
         data, at = self.data, 12

@@ -1,7 +1,7 @@
 """Recording paths that were asked for by name, whatever the rules say of them.
 
-Owns what becomes of each: the index has it, or it is read and stored here, or it is a gap. What is
-recorded here never enters the index, so nothing asked for once sticks.
+Owns what becomes of each: a look has found it, or it is read and stored here, or it is a gap. What
+is recorded here never enters the index, so nothing asked for once sticks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import FileState, Gap, GapReason
 from hermes_checkpoints.stores import reading
 from hermes_checkpoints.stores.base import Observation
-from hermes_checkpoints.stores.git.index import Index
 from hermes_checkpoints.stores.git.objects import Loose
 from hermes_checkpoints.stores.git.scan import Live
 
@@ -21,11 +20,11 @@ __all__ = ["Named"]
 
 @dataclass(slots=True)
 class Named:
-    """Records paths asked for by name; what the index holds of them needs no second look."""
+    """Records paths asked for by name; what a look just found of them needs no second one."""
 
     root: str
     rules: CaptureRules
-    index: Index
+    live: Live
     loose: Loose
     states: dict[str, FileState | None] = field(default_factory=dict)
     unruled: set[str] = field(default_factory=set)
@@ -50,7 +49,8 @@ class Named:
         for file in found.files:
             self._file(file)
 
-    def observation(self, live: Live) -> Observation:
+    def observation(self) -> Observation:
+        live = self.live
         gaps = {**live.gaps, **self.gaps}
         held = {path for path, state in self.states.items() if state}
         modes = {**live.modes, **self.modes}
@@ -67,7 +67,7 @@ class Named:
         )
 
     def _file(self, path: str) -> None:
-        tracked = self.index.find(path) if self.index.count else None
+        tracked = self.live.find(path)
         if tracked:
             self.states[path] = tracked
             return

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from hermes_checkpoints.errors import CaptureFailed, StoreError
 from hermes_checkpoints.excludes import CaptureRules, is_secret_name
-from hermes_checkpoints.records import GITLINK, Gap, GapReason, Project
+from hermes_checkpoints.records import GITLINK, FileState, Gap, GapReason, Project
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.bulk import MANY
 from hermes_checkpoints.stores.git.glance import MOST_FILES, Glances
@@ -27,9 +27,9 @@ from hermes_checkpoints.stores.git.index import Index, mark, write
 from hermes_checkpoints.stores.git.judge import Judge, Work, ruled_directories, unlistable
 from hermes_checkpoints.stores.git.layout import Layout
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, Loose
+from hermes_checkpoints.stores.git.pending import Pending
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs
-from hermes_checkpoints.stores.git.restage import Restage
 from hermes_checkpoints.stores.git.smallfiles import read_bytes
 from hermes_checkpoints.stores.git.staging import Staging
 from hermes_checkpoints.stores.git.state import State
@@ -46,12 +46,13 @@ _PATCHES = 16
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Everything the rules let in, as one look found it."""
+    """Everything the rules let in, as one look found it; `find` tells what is at one path."""
 
     tree: str
     gaps: dict[str, Gap]
     modes: dict[str, int]
     whole: bool = True
+    find: Callable[[str], FileState | None] = lambda path: None
 
 
 class Scanner:
@@ -139,7 +140,9 @@ class _Look:
         self._state = State.load(self._state_path)
         self._began = time.time_ns()
         self._work = Work()
+        self._index: Index | None = None
         self._young = Young(project.root, self._place.index, self._state, self._began)
+        self._pending = Pending(project.root, self._state, self._young)
 
     def run(self) -> Live:
         self._remove_stale_lock()
@@ -158,10 +161,8 @@ class _Look:
             found = self._judge.stream(rows, work)
             self._staging.record_first(found, work, self._rules, self._young.since)
         else:
-            for path, tracked in rows:
-                self._judge.judge(path, tracked, work)
-            if glanced:
-                work.stale |= work.tracked  # git, to which a second is one moment, may not see it
+            told = set() if glanced is not None else {path for path, _ in rows}
+            self._judge_all(rows, told, settled=settled)
             self._young.find_changed(self._judge, work, self._rules)
             if not settled and before is not None:
                 self._check_all()
@@ -169,18 +170,18 @@ class _Look:
             self._find_unreadable()
         if self._count(first) > self._rules.max_files:
             return self._refuse()
-        tree = self._restaged() if settled and work else None
-        if tree is None and not first and len(work.add) > MANY:
+        taken = self._taken() if settled and work and not first else None
+        git_stages = taken is None and not first and bool(work or not settled)
+        if git_stages:
+            self._judge_pending()
+        if git_stages and len(work.add) > MANY:
             self._staging.store_many(work, self._rules)
-        elif tree is None and not first:
+        elif git_stages:
             self._judge.open_each(work)
         self._note_gaps()
         aged = self._young.note(self._judge, work, refreshed=refreshed, first=first)
-        if tree is None and (work or not settled):
-            tree = self._stage(first, settled)
-        if tree is not None:
-            state.tree = tree
-            self._refs.write(self._layout.own_ref("live", self._project.id), tree)
+        if taken is not None or work or not settled:
+            self._hold(taken or self._staged(first, settled), settled=settled)
         small = glanced is None and _entry_count(self._place.index) <= MOST_FILES
         if small:
             self._note_held()
@@ -188,7 +189,15 @@ class _Look:
             state.index, state.looked = mark(self._place.index), self._began
             state.rules = self._rules_mark()
             state.save(self._state_path)
-        return Live(state.tree, work.gaps, dict(state.modes))
+        return Live(state.tree, work.gaps, dict(state.modes), find=self._find)
+
+    def _find(self, path: str) -> FileState | None:
+        known = self._state.pending.get(path)
+        if known:
+            return FileState(known.mode, known.content)
+        if self._index is None:
+            self._index = Index.load(self._place.index)
+        return self._index.find(path)
 
     def _glance(self, was: list[int]) -> list[tuple[str, bool]] | None:
         """What changed, told without a child; `None` if it can't be, and git is to be asked.
@@ -218,14 +227,43 @@ class _Look:
         names = ("config", "packed-refs", "objects/pack")
         return [mark(self._layout.path(name)) for name in names]
 
-    def _restaged(self) -> str | None:
-        """The tree of an index brought up to date without a child, if that can be done."""
-        restage = Restage(self._root, self._place.index, self._loose, self._trees)
-        few = len(self._work.add) <= MANY
-        checked = self._state.young
-        return restage(self._state.tree, self._work, self._rules, checked) if few else None
+    def _judge_all(self, rows: list[tuple[str, bool]], told: set[str], *, settled: bool) -> None:
+        """Judge what changed, less what is pending and as it was. `told` is what git told of.
 
-    def _stage(self, first: bool, settled: bool) -> str:
+        Git, to which a second is one moment, may not see all that changed.
+        """
+        hidden = [(path, True) for path in self._state.pending.keys() - dict(rows).keys()]
+        for path, tracked in (*rows, *hidden):
+            if not (settled and self._pending.holds(path)):
+                self._judge.judge(path, tracked, self._work)
+        self._work.stale |= self._work.tracked - told
+
+    def _judge_pending(self) -> None:
+        """Git is to stage: what is pending as well."""
+        work = self._work
+        judged = work.add.keys() | work.remove | work.gaps.keys()
+        for path in self._state.pending.keys() - judged:
+            self._judge.judge(path, True, work)
+            work.stale.add(path)
+        self._state.pending = {}
+
+    def _taken(self) -> str | None:
+        """The tree with contents that changed, without the index; `None` if git has to stage."""
+        edits = self._pending.take(self._work, self._rules, self._loose)
+        if edits is None:
+            return None
+        try:
+            return self._trees.patch(self._state.tree, edits)
+        except StoreError:  # a tree is lost: git writes what the index has, or says that it can't
+            return None
+
+    def _hold(self, tree: str, *, settled: bool) -> None:
+        """Hold the tree by a ref, lest it be pruned."""
+        if tree != self._state.tree or not settled:
+            self._state.tree = tree
+            self._refs.write(self._layout.own_ref("live", self._project.id), tree)
+
+    def _staged(self, first: bool, settled: bool) -> str:
         """Have git bring the index up to date; the tree it stands for."""
         state, work = self._state, self._work
         few = settled and len(work.add) + len(work.remove) <= MANY and not work.nested

@@ -24,7 +24,7 @@ def read_bytes(path: str, most: int = -1) -> bytes:
         if most >= 0 or len(data) < _BLOCK:
             return data
         parts = [data]
-        while block := os.read(fd, 1 << 20):
+        while block := os.read(fd, os.fstat(fd).st_size):
             parts.append(block)
         return b"".join(parts)
     finally:

@@ -6,13 +6,21 @@ Owns its format. Like the index it is disposable: without it, the next look look
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 
-__all__ = ["State"]
+__all__ = ["PendingFile", "State"]
 
-_FORMAT = 3
+_FORMAT = 4
+
+
+class PendingFile(NamedTuple):
+    """What a file is that the index does not have as it is: mode, content and `stamp` (`young`)."""
+
+    mode: int
+    content: str
+    stamp: list[int]
 
 
 @dataclass(slots=True)
@@ -26,6 +34,7 @@ class State:
     that. `None`: git itself was told to look again. `patches` counts the looks since git last wrote
     the tree. `ruled` are the directories that have an ignore file. `store` marks what git last
     read of the store as a whole, without complaint; `packed` are objects that it found in packs.
+    `tree` is of the index with the `pending` files as they are.
     """
 
     tree: str = ""
@@ -40,12 +49,14 @@ class State:
     patches: int = 0
     store: list[list[int] | None] = field(default_factory=list)
     packed: list[str] = field(default_factory=list)
+    pending: dict[str, PendingFile] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str) -> State:
         value = read_json(path)
         if not value or value.pop("format", None) != _FORMAT:
             return cls()
+        value["pending"] = {p: PendingFile(*one) for p, one in value["pending"].items()}
         return cls(**value)
 
     def save(self, path: str) -> None:

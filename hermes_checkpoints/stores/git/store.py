@@ -27,7 +27,6 @@ from hermes_checkpoints.stores.base import (
     Upkeep,
 )
 from hermes_checkpoints.stores.git.history import History
-from hermes_checkpoints.stores.git.index import Index
 from hermes_checkpoints.stores.git.layout import Layout, names_in
 from hermes_checkpoints.stores.git.locks import Locks
 from hermes_checkpoints.stores.git.matching import Matcher
@@ -141,15 +140,12 @@ class GitStore:
                 raise CaptureFailed(f"{project.root} is no directory any more; nothing to record")
             if scan and project.whole:
                 live = self._look(project, rules)
-                index = Index.load(self._layout.index(project.id)) if named else Index(b"")
             else:
-                live, index = Live(EMPTY_TREE, {}, {}, whole=False), Index(b"")
-            if not live.whole:
-                index = Index(b"")
-            found = Named(project.root, rules, index, self._loose)
+                live = Live(EMPTY_TREE, {}, {}, whole=False)
+            found = Named(project.root, rules, live, self._loose)
             for path in named:
                 found.record(path)
-            return replace(found.observation(live), exclude=rules.patterns)
+            return replace(found.observation(), exclude=rules.patterns)
 
     @_clearly
     def combined(self, project: Project, observation: Observation) -> str:

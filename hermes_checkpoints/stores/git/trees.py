@@ -11,7 +11,7 @@ import subprocess
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from hermes_checkpoints.errors import StoreError
@@ -81,24 +81,11 @@ class Trees:
     ) -> str:
         """The tree with some paths set, or removed (`None`); what stands in their way goes.
 
-        A removal that meets a directory leaves it, unless `whole_directories`.
+        A removal that meets a directory leaves it, unless `whole_directories`. New trees are
+        written as loose objects.
         """
         if not edits:
             return tree
-        written = self.rewritten(tree, edits, whole_directories=whole_directories)
-        return written.get(b"") or self.empty()
-
-    def rewritten(
-        self,
-        tree: str,
-        edits: Mapping[str, FileState | None],
-        *,
-        whole_directories: bool = False,
-    ) -> dict[bytes, str]:
-        """The trees a patch writes, as loose objects, by their directories; `b""` is the root's.
-
-        None for a directory that has nothing left in it.
-        """
         if not os.path.exists(self._loose.path(tree)):
             self._known.clear()  # packed, or lost: what is built upon is looked at again
         nested: _Edits = {}
@@ -112,8 +99,7 @@ class Trees:
                 level[name] = state
         with _Reader(self._plumbing, self._loose, self._known) as reader:
             patch = _Patch(reader, self._write, whole_directories)
-            patch.tree(tree, nested)
-        return patch.written
+            return patch.tree(tree, nested) or self.empty()
 
     def empty(self) -> str:
         """The empty tree, as a real object: git knows it without, other readers may not."""
@@ -132,16 +118,14 @@ class _Patch:
     reader: _Reader
     write: Callable[[dict[bytes, Entry]], str]
     whole: bool
-    written: dict[bytes, str] = field(default_factory=dict)
 
-    def tree(self, tree: str, edits: _Edits, at: bytes = b"") -> str:
-        """The id of the changed tree of the directory `at`; empty if nothing is left in it."""
+    def tree(self, tree: str, edits: _Edits) -> str:
+        """The id of the changed tree; empty if nothing is left in it."""
         entries = dict(self.reader.tree(tree)) if tree else {}
         for name, edit in edits.items():
             old = entries.get(name)
             if isinstance(edit, dict):
-                inner = at + b"/" + name if at else name
-                below = self.tree(old.oid if old and old.mode == TREE else "", edit, inner)
+                below = self.tree(old.oid if old and old.mode == TREE else "", edit)
                 if below:
                     entries[name] = Entry(TREE, below)
                 elif old and old.mode == TREE:
@@ -151,10 +135,7 @@ class _Patch:
                     del entries[name]
             else:
                 entries[name] = Entry(edit.mode, edit.content)
-        if not entries:
-            return ""
-        self.written[at] = self.write(entries)
-        return self.written[at]
+        return self.write(entries) if entries else ""
 
 
 def _below(level: _Edits, part: bytes, state: FileState | None) -> _Edits | None:

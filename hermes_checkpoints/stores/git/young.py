@@ -38,10 +38,10 @@ class Young:
     def find_changed(self, judge: Judge, work: Work, rules: CaptureRules) -> None:
         """Find changes of young files that whole seconds hide from git, by nanoseconds."""
         index = None
-        known = work.add.keys() | work.remove | work.gaps.keys()
+        known = work.add.keys() | work.remove | work.gaps.keys() | self._state.pending.keys()
         for path, stamp in self._state.young.items():
-            info = self._lstat(path) if stamp is not None and path not in known else None
-            if info is None or (stamp and stamp == self._stamp(info)):
+            info = self.lstat(path) if stamp is not None and path not in known else None
+            if info is None or (stamp and stamp == self.stamp(info)):
                 continue
             found = read(self._root, path, rules, named=False)
             index = index or Index.load(self._index)
@@ -66,7 +66,7 @@ class Young:
         paths -= work.add.keys() | work.remove | work.gaps.keys()
         state.young = {}
         for path in paths:
-            self._note(path, self._lstat(path), first=first)
+            self._note(path, self.lstat(path), first=first)
         for path, info in work.add.items():
             self._note(path, info, first=first)
         for directory, mode in judge.directories.items():
@@ -84,15 +84,16 @@ class Young:
         else:
             self._state.modes[path] = odd
         if info and info.st_ctime >= self.since:
-            self._state.young[path] = None if first else self._stamp(info)
+            self._state.young[path] = None if first else self.stamp(info)
 
-    def _stamp(self, info: os.stat_result) -> list[int]:
+    def stamp(self, info: os.stat_result) -> list[int]:
         """What changes with a file; empty if it changed so shortly before this look read it."""
         if self._began < settled_at(info.st_ctime_ns):
             return []
         return [info.st_ctime_ns, info.st_mtime_ns, info.st_size, info.st_ino]
 
-    def _lstat(self, path: str) -> os.stat_result | None:
+    def lstat(self, path: str) -> os.stat_result | None:
+        """What is at a path, looked at once."""
         if path not in self._seen:
             try:
                 self._seen[path] = os.lstat(f"{self._root}/{path}")
