@@ -22,6 +22,7 @@ from hermes_checkpoints.errors import CaptureFailed, CheckpointError
 from hermes_checkpoints.intent import Intent
 from hermes_checkpoints.ledger import Entry
 from hermes_checkpoints.links import Links, nested_projects
+from hermes_checkpoints.pace import hurried
 from hermes_checkpoints.project import find_project, relative_path
 from hermes_checkpoints.records import (
     AlreadyTaken,
@@ -124,6 +125,7 @@ class Calls:
 
     # ------------------------------------------------------------------ before
 
+    @hurried
     def protect(self, intent: Intent, scope: Scope, call: str) -> list[Protected]:
         """Hold what a call can destroy in every project it touches. Never raises.
 
@@ -378,6 +380,7 @@ class Calls:
 
     # ------------------------------------------------------------------ after
 
+    @hurried
     def attribute(
         self, protected: Protected, scope: Scope, call: str, tool: str, *, record: bool = True
     ) -> None:

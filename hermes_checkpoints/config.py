@@ -114,6 +114,7 @@ class Config:
     on_failure: str = "continue"
     unknown_tools: str = "snapshot"
     parser: str = "auto"
+    busy_threads: str = "hurry"
     exclude: tuple[str, ...] | list[str] = ()
     commands: Mapping[str, Any] = field(default_factory=dict)
     host: HostProfile = HERMES
@@ -319,6 +320,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "on_failure": _choice("continue", "block"),
     "unknown_tools": _choice("snapshot", "ignore"),
     "parser": _choice("auto", "reader"),
+    "busy_threads": _choice("hurry", "wait"),
     "exclude": _patterns,
     "commands": _mapping,
 }

@@ -27,6 +27,7 @@ from hermes_checkpoints.errors import (
 )
 from hermes_checkpoints.intent import command_rules, intent_of, is_sandbox
 from hermes_checkpoints.links import Links
+from hermes_checkpoints.pace import hurried
 from hermes_checkpoints.project import contains, find_project, project_at, relative_path
 from hermes_checkpoints.records import (
     AlreadyTaken,
@@ -418,6 +419,7 @@ class CheckpointManager:
 
         return wrap_tools(tools, manager=self, read_only=read_only)
 
+    @hurried
     def ensure_checkpoint(self, directory: str | os.PathLike[str], reason: str = "auto") -> Outcome:
         """The turn's checkpoint of the project at `directory`, taken now if it is not yet."""
         if not self.config.enabled:
@@ -426,6 +428,7 @@ class CheckpointManager:
         project = find_project(os.path.join(self.cwd, directory), cwd=scope.cwd or self.cwd)
         return self._calls.ensure(project, reason, scope)
 
+    @hurried
     def snapshot(self, directory: str | os.PathLike[str], reason: str, label: str = "") -> Outcome:
         """A checkpoint at a person's wish, whatever the turn has; a label pins it."""
         project = self.project(directory)
@@ -494,6 +497,7 @@ class CheckpointManager:
     def _place(self, directory: str | os.PathLike[str]) -> str:
         return os.path.realpath(os.path.join(self.cwd, os.path.expanduser(directory)))
 
+    @hurried
     def list_checkpoints(self, directory: str | os.PathLike[str]) -> list[Checkpoint]:
         """The project's checkpoints, newest first. Starts no child when warm."""
         return list(self.store.list(self.project(directory), counts=True))
@@ -528,6 +532,7 @@ class CheckpointManager:
                     return record.project, self.store.get(record.project, name)
             raise
 
+    @hurried
     def diff(
         self,
         directory: str | os.PathLike[str],
@@ -545,6 +550,7 @@ class CheckpointManager:
         inside = [relative_path(project, os.path.join(base, p)) or p for p in paths]
         return compare(self.store, self.config, project, checkpoint, inside)
 
+    @hurried
     def plan(
         self,
         directory: str | os.PathLike[str],
@@ -566,6 +572,7 @@ class CheckpointManager:
             session=self._turns.of().session,
         )
 
+    @hurried
     def restore(
         self,
         directory: str | os.PathLike[str],
@@ -610,6 +617,7 @@ class CheckpointManager:
         turns = self._turns_to_drop(checkpoint, self._turns.of())
         return self._rolled_back(Report(True, "chat", project, checkpoint, drop_turns=turns))
 
+    @hurried
     def undo(
         self,
         directory: str | os.PathLike[str],
