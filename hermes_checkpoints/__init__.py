@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` below is what runs
         StoreError,
         StoreUnavailable,
     )
+    from hermes_checkpoints.inventory import PruneResult, Status
     from hermes_checkpoints.manager import CheckpointManager, Guard, active_manager
     from hermes_checkpoints.middleware import any_tool, command_tool, file_tool, wrap_tools
     from hermes_checkpoints.records import (
@@ -48,10 +49,8 @@ if TYPE_CHECKING:  # what type checkers see; `_HOME` below is what runs
         Outcome,
         Plan,
         Project,
-        PruneResult,
         Report,
         Skipped,
-        Status,
         Step,
         StepKind,
         Taken,
@@ -122,10 +121,11 @@ _HOME = {
     "errors": "Busy CaptureFailed CheckpointError CheckpointNotFound ConfigError NotProtected"
     " ProjectMoved RestoreFailed RestoreRefused SelectionError StoreBusy StoreError"
     " StoreUnavailable",
+    "inventory": "PruneResult Status",
     "manager": "CheckpointManager Guard active_manager",
     "middleware": "any_tool command_tool file_tool wrap_tools",
     "records": "AlreadyTaken Checkpoint Failed FileState Gap GapReason Outcome Plan Project"
-    " PruneResult Report Skipped Status Step StepKind Taken ToolCall ToolEffect Unchanged",
+    " Report Skipped Step StepKind Taken ToolCall ToolEffect Unchanged",
     "registry": "ToolRegistry",
     "slash": "Reply RollbackCommand Suggestion",
     "stores.base": "Diff Problem Upkeep",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hermes_checkpoints.records import Archive
+from hermes_checkpoints.inventory import Archive
 
 __all__ = ["archived_at", "archives", "delete_archives", "remove_tree"]
 

@@ -76,6 +76,11 @@ def home_directory() -> Path:
     return Path(os.path.realpath(os.path.expanduser("~")))
 
 
+def temporary_directories() -> list[str]:
+    """Where the environment says that temporary files go."""
+    return [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+
+
 def environment_path() -> str:
     """The search path for programs."""
     return os.environ.get("PATH", os.defpath)

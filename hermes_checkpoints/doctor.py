@@ -12,8 +12,8 @@ import stat
 from collections.abc import Iterator
 
 from hermes_checkpoints.errors import CheckpointError
+from hermes_checkpoints.inventory import Presence, Status
 from hermes_checkpoints.manager import CheckpointManager
-from hermes_checkpoints.records import Presence, Status
 from hermes_checkpoints.stores.base import Problem
 
 __all__ = ["diagnose"]

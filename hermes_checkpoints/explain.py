@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hermes_checkpoints.excludes import DEFAULT_EXCLUDES, is_secret_name
+from hermes_checkpoints.inventory import Explanation
 from hermes_checkpoints.manager import CheckpointManager
 from hermes_checkpoints.project import relative_path
-from hermes_checkpoints.records import Checkpoint, Explanation, FileState, GapReason, Project
+from hermes_checkpoints.records import Checkpoint, FileState, GapReason, Project
 from hermes_checkpoints.stores.base import Store
 from hermes_checkpoints.stores.patterns import IgnoreRules
 from hermes_checkpoints.worktree import Unreadable, look

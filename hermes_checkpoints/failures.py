@@ -14,7 +14,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from hermes_checkpoints.books import Books
-from hermes_checkpoints.records import Failure, Project
+from hermes_checkpoints.inventory import Failure
+from hermes_checkpoints.records import Project
 from hermes_checkpoints.sessions import write_private
 
 __all__ = ["Failures"]

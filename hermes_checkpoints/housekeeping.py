@@ -32,19 +32,18 @@ from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import Config
 from hermes_checkpoints.errors import CheckpointError, StoreBusy, StoreError
 from hermes_checkpoints.failures import Failures
-from hermes_checkpoints.links import Links
-from hermes_checkpoints.records import (
+from hermes_checkpoints.inventory import (
     Archive,
-    Checkpoint,
     Drop,
     DropReason,
     Failure,
     Presence,
-    Project,
     ProjectStatus,
     PruneResult,
     Status,
 )
+from hermes_checkpoints.links import Links
+from hermes_checkpoints.records import Checkpoint, Project
 from hermes_checkpoints.retention import History, Limits, plan_retention, surplus
 from hermes_checkpoints.sessions import write_private
 from hermes_checkpoints.stores.base import ProjectRecord, Store, Upkeep

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import lru_cache
 
-from hermes_checkpoints.config import home_directory
+from hermes_checkpoints.config import home_directory, temporary_directories
 from hermes_checkpoints.records import Project
 
 __all__ = ["contains", "find_project", "project_at", "project_id", "relative_path", "too_broad"]
@@ -181,4 +180,4 @@ _known: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, int, int], bool]] = {
 @lru_cache(maxsize=1)
 def _temp_roots() -> frozenset[str]:
     usual = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm")
-    return frozenset(os.path.realpath(p) for p in (tempfile.gettempdir(), *usual))
+    return frozenset(os.path.realpath(p) for p in (*temporary_directories(), *usual))

@@ -14,24 +14,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_checkpoints.errors import CheckpointError
-from hermes_checkpoints.records import (
+from hermes_checkpoints.inventory import (
     Archive,
-    Checkpoint,
     Drop,
     DropReason,
     Explanation,
+    Presence,
+    ProjectStatus,
+    PruneResult,
+    Status,
+)
+from hermes_checkpoints.records import (
+    Checkpoint,
     Failed,
     Gap,
     GapReason,
     Outcome,
     Plan,
-    Presence,
     Project,
-    ProjectStatus,
-    PruneResult,
     Report,
     Skipped,
-    Status,
     StepKind,
     Taken,
     Unchanged,

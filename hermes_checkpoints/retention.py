@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from hermes_checkpoints.records import Checkpoint, Drop, DropReason, Presence, Project
+from hermes_checkpoints.inventory import Drop, DropReason, Presence
+from hermes_checkpoints.records import Checkpoint, Project
 
 __all__ = ["History", "Limits", "RetentionPlan", "plan_retention", "surplus"]
 

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 from hermes_checkpoints import render
 from hermes_checkpoints.errors import CheckpointError, CheckpointNotFound
 from hermes_checkpoints.intent import is_sandbox
+from hermes_checkpoints.inventory import Presence
 from hermes_checkpoints.manager import CheckpointManager, sandbox_refusal
-from hermes_checkpoints.records import Presence, Report, Step
+from hermes_checkpoints.records import Report, Step
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer

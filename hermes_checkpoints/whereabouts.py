@@ -13,7 +13,7 @@ import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hermes_checkpoints.records import Presence
+from hermes_checkpoints.inventory import Presence
 from hermes_checkpoints.sessions import write_private
 
 __all__ = ["Place", "look_for", "place_of", "read_place", "write_place"]

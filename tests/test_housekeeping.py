@@ -18,10 +18,11 @@ from hermes_checkpoints.books import Books
 from hermes_checkpoints.config import VIBEOS, Config
 from hermes_checkpoints.errors import StoreBusy, StoreError, StoreUnavailable
 from hermes_checkpoints.housekeeping import Housekeeping
+from hermes_checkpoints.inventory import DropReason, Presence
 from hermes_checkpoints.ledger import Entry
 from hermes_checkpoints.links import Links
 from hermes_checkpoints.project import project_at
-from hermes_checkpoints.records import DropReason, Presence, Project
+from hermes_checkpoints.records import Project
 from hermes_checkpoints.stores.base import Store, Upkeep
 from hermes_checkpoints.stores.memory import MemoryStore
 from hermes_checkpoints.whereabouts import Place, look_for, place_of

@@ -1,4 +1,4 @@
-"""The one setting of the whole program that is touched: when, for how long, and who may forbid it."""
+"""The one setting of the whole program that is touched: when, how long, and who may forbid it."""
 
 from __future__ import annotations
 

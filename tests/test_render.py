@@ -11,27 +11,29 @@ from hypothesis import strategies as st
 
 from hermes_checkpoints import render
 from hermes_checkpoints.errors import CheckpointError, StoreUnavailable
-from hermes_checkpoints.records import (
-    REGULAR,
-    AlreadyTaken,
+from hermes_checkpoints.inventory import (
     Archive,
-    Checkpoint,
     Drop,
     DropReason,
     Explanation,
-    Failed,
     Failure,
+    Presence,
+    ProjectStatus,
+    PruneResult,
+    Status,
+)
+from hermes_checkpoints.records import (
+    REGULAR,
+    AlreadyTaken,
+    Checkpoint,
+    Failed,
     FileState,
     Gap,
     GapReason,
     Plan,
-    Presence,
     Project,
-    ProjectStatus,
-    PruneResult,
     Report,
     Skipped,
-    Status,
     Step,
     StepKind,
     Taken,

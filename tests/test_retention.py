@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_checkpoints.records import Checkpoint, Drop, DropReason, Presence, Project
+from hermes_checkpoints.inventory import Drop, DropReason, Presence
+from hermes_checkpoints.records import Checkpoint, Project
 from hermes_checkpoints.retention import (
     History,
     Limits,

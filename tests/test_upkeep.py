@@ -13,8 +13,8 @@ import pytest
 
 from hermes_checkpoints import cli
 from hermes_checkpoints.config import Config
+from hermes_checkpoints.inventory import Presence
 from hermes_checkpoints.manager import CheckpointManager
-from hermes_checkpoints.records import Presence
 
 DAY = 86400
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 from collections.abc import Iterator
@@ -14,6 +13,9 @@ from hermes_checkpoints.cli.output import Output
 from hermes_checkpoints.config import Config, HostProfile
 
 if TYPE_CHECKING:
+    import argparse
+    from types import SimpleNamespace
+
     from hermes_checkpoints.housekeeping import Housekeeping
     from hermes_checkpoints.manager import CheckpointManager
     from hermes_checkpoints.render import Words
@@ -24,7 +26,7 @@ __all__ = ["Context"]
 class Context:
     """One run of one command. Opens nothing before it is asked for."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: argparse.Namespace | SimpleNamespace) -> None:
         self.args = args
         self.command: str = args.checkpoints_command
         self.out = Output(json=args.json)

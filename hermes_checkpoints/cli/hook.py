@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     from hermes_checkpoints.config import Config
     from hermes_checkpoints.manager import CheckpointManager
 
-__all__ = ["answer", "host_process", "installed_config", "register"]
+__all__ = ["answer", "hook", "host_process", "installed_config", "register"]
 
 
 def register(commands: Commands) -> None:
     """Add the command of this module."""
     about = "answer one event of a command-line agent's hook: JSON in, JSON or nothing out"
-    hook = commands.add("hook", _hook, about)
-    hook.add_argument("agent", metavar="HOST", help=", ".join(HOSTS))
+    parser = commands.add("hook", hook, about)
+    parser.add_argument("agent", metavar="HOST", help=", ".join(HOSTS))
 
 
-def _hook(context: Context) -> int:
+def hook(context: Context) -> int:
+    """Answer the event on standard input."""
     host = HOSTS.get(context.args.agent)
     if host is None:
         known = ", ".join(HOSTS)

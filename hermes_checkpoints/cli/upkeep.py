@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hermes_checkpoints import render
 from hermes_checkpoints.cli.context import Context
+from hermes_checkpoints.inventory import Presence
 from hermes_checkpoints.project import project_at, relative_path
-from hermes_checkpoints.records import Presence
 
 if TYPE_CHECKING:
     from hermes_checkpoints.cli.command import Commands

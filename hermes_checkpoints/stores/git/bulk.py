@@ -20,9 +20,8 @@ from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git.index import NewEntry
 from hermes_checkpoints.stores.git.pack import BLOB, TREE_OBJECT, Packed, PackWriter, packed
 
-__all__ = ["MANY", "Batch", "record", "root_tree"]
+__all__ = ["Batch", "record", "root_tree"]
 
-MANY = 48  # more files than this are cheaper in a pack than as loose objects
 _THREADS = 2
 _CHUNK = 64
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -12,8 +12,8 @@ import os
 import time
 from dataclasses import dataclass
 
-from hermes_checkpoints.stores.git.bulk import MANY
 from hermes_checkpoints.stores.git.index import Index, Seen, settled_at
+from hermes_checkpoints.stores.git.objects import MANY
 from hermes_checkpoints.stores.git.untracked import directories
 from hermes_checkpoints.stores.reading import is_ignore_file
 

@@ -16,9 +16,19 @@ from dataclasses import dataclass
 
 from hermes_checkpoints.stores.git.smallfiles import create, read_bytes, unlink
 
-__all__ = ["EMPTY_TREE", "TREE", "Entry", "Loose", "commit_bytes", "object_id", "tree_bytes"]
+__all__ = [
+    "EMPTY_TREE",
+    "MANY",
+    "TREE",
+    "Entry",
+    "Loose",
+    "commit_bytes",
+    "object_id",
+    "tree_bytes",
+]
 
 TREE = 0o40000
+MANY = 48  # more objects than this are cheaper in a pack than loose
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import FileState
-from hermes_checkpoints.stores.git.bulk import MANY
 from hermes_checkpoints.stores.git.judge import Work
-from hermes_checkpoints.stores.git.objects import Loose
+from hermes_checkpoints.stores.git.objects import MANY, Loose
 from hermes_checkpoints.stores.git.state import PendingFile, State
 from hermes_checkpoints.stores.git.young import Young
 from hermes_checkpoints.stores.reading import Contents, is_ignore_file, read

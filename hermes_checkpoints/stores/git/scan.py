@@ -21,12 +21,11 @@ from hermes_checkpoints.errors import CaptureFailed, StoreError
 from hermes_checkpoints.excludes import CaptureRules, is_secret_name
 from hermes_checkpoints.records import GITLINK, FileState, Gap, GapReason, Project
 from hermes_checkpoints.stores.base import NESTED_CONTENT
-from hermes_checkpoints.stores.git.bulk import MANY
 from hermes_checkpoints.stores.git.glance import MOST_FILES, Glances
 from hermes_checkpoints.stores.git.index import Index, mark, write
 from hermes_checkpoints.stores.git.judge import Judge, Work, ruled_directories, unlistable
 from hermes_checkpoints.stores.git.layout import Layout
-from hermes_checkpoints.stores.git.objects import EMPTY_TREE, Loose
+from hermes_checkpoints.stores.git.objects import EMPTY_TREE, MANY, Loose
 from hermes_checkpoints.stores.git.pending import Pending
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.git.refs import Refs

@@ -1,7 +1,7 @@
 """Changing a project's index, and the trees that come of it.
 
 Owns the commands that write the index. Git takes all paths it is given or none; a path that makes
-it fail is found by halving, and becomes a gap.
+it fail is found by halving, and becomes a gap. Packs and threads are loaded for many files only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import Gap, GapReason
 from hermes_checkpoints.stores.base import NESTED_CONTENT
 from hermes_checkpoints.stores.git import index
-from hermes_checkpoints.stores.git.bulk import record, root_tree
 from hermes_checkpoints.stores.git.judge import Judge, Work
-from hermes_checkpoints.stores.git.pack import PackWriter
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Place, Plumbing
 from hermes_checkpoints.stores.reading import is_ignore_file
 
@@ -77,6 +75,9 @@ class Staging:
 
     def store_many(self, work: Work, rules: CaptureRules) -> None:
         """Contents of many changed files into one pack, so that git finds them stored."""
+        from hermes_checkpoints.stores.git.bulk import record
+        from hermes_checkpoints.stores.git.pack import PackWriter
+
         with PackWriter(self._objects) as writer:
             batch = record(self._place.root, work.add.items(), rules, writer)
             for gap in batch.gaps.values():
@@ -95,6 +96,9 @@ class Staging:
 
         `found` is judged while earlier files are being read and compressed.
         """
+        from hermes_checkpoints.stores.git.bulk import record, root_tree
+        from hermes_checkpoints.stores.git.pack import PackWriter
+
         with PackWriter(self._objects) as writer:
             batch = record(self._place.root, found, rules, writer)
             for gap in batch.gaps.values():

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from hermes_checkpoints.errors import CaptureFailed, StoreError, StoreUnavailable
@@ -29,15 +30,11 @@ from hermes_checkpoints.stores.base import (
 from hermes_checkpoints.stores.git.history import History
 from hermes_checkpoints.stores.git.layout import Layout, names_in
 from hermes_checkpoints.stores.git.locks import Locks
-from hermes_checkpoints.stores.git.matching import Matcher
 from hermes_checkpoints.stores.git.named import Named
 from hermes_checkpoints.stores.git.objects import EMPTY_TREE, TREE, Loose
 from hermes_checkpoints.stores.git.plumbing import GitFailed, Plumbing
-from hermes_checkpoints.stores.git.reclaim import Reclaim, room
 from hermes_checkpoints.stores.git.refs import Refs
 from hermes_checkpoints.stores.git.removal import remove, remove_all
-from hermes_checkpoints.stores.git.repair import Repair
-from hermes_checkpoints.stores.git.rewrite import Rewrite
 from hermes_checkpoints.stores.git.scan import Live, Scanner
 from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 from hermes_checkpoints.stores.git.trees import Trees
@@ -48,6 +45,10 @@ if TYPE_CHECKING:
     from hermes_checkpoints.config import Config
     from hermes_checkpoints.excludes import CaptureRules
     from hermes_checkpoints.stores.git.library import Library
+    from hermes_checkpoints.stores.git.matching import Matcher
+    from hermes_checkpoints.stores.git.reclaim import Reclaim
+    from hermes_checkpoints.stores.git.repair import Repair
+    from hermes_checkpoints.stores.git.rewrite import Rewrite
 
 __all__ = ["GitStore"]
 
@@ -88,13 +89,32 @@ class GitStore:
         self._history = History(
             self._layout, self._plumbing, self._refs, self._loose, self._library
         )
-        self._reclaim = Reclaim(
-            self._layout, self._plumbing, self._refs, self._locks, self._history
-        )
-        self._rewrite = Rewrite(
+        self._scanner.on_damage = lambda project_id: self._repair.mend(project_id)
+        self._books: Library | None = None
+        self._furnished = False
+        self._seen_to: set[str] = set()  # projects that are locked and whose store stands
+
+    # ------------------------------------------------------------------ parts few calls need
+
+    @cached_property
+    def _reclaim(self) -> Reclaim:
+        from hermes_checkpoints.stores.git.reclaim import Reclaim
+
+        return Reclaim(self._layout, self._plumbing, self._refs, self._locks, self._history)
+
+    @cached_property
+    def _rewrite(self) -> Rewrite:
+        from hermes_checkpoints.stores.git.rewrite import Rewrite
+
+        return Rewrite(
             self._layout, self._plumbing, self._refs, self._loose, self._trees, self._history
         )
-        self._repair = Repair(
+
+    @cached_property
+    def _repair(self) -> Repair:
+        from hermes_checkpoints.stores.git.repair import Repair
+
+        return Repair(
             self._layout,
             self._plumbing,
             self._refs,
@@ -103,10 +123,12 @@ class GitStore:
             self._reclaim,
             self._scanner,
         )
-        self._scanner.on_damage = self._repair.mend
-        self._books: Library | None = None
-        self._furnished = False
-        self._seen_to: set[str] = set()  # projects that are locked and whose store stands
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        from hermes_checkpoints.stores.git.matching import Matcher
+
+        return Matcher(self._plumbing)
 
     # ------------------------------------------------------------------ states
 
@@ -157,7 +179,7 @@ class GitStore:
         states = self._trees.entries(tree)
         names = [p for p, s in states.items() if is_ignore_file(p) and not s.is_gitlink]
         contents = self.read(project, [states[name].content for name in names])
-        return Matcher(self._plumbing).ignored(paths, dict(zip(names, contents, strict=True)))
+        return self._matcher.ignored(paths, dict(zip(names, contents, strict=True)))
 
     def _look(self, project: Project, rules: CaptureRules) -> Live:
         """One scan. If it fails for damage to the whole store that can be mended, one more."""
@@ -212,7 +234,7 @@ class GitStore:
 
     @_clearly
     def match(self, candidates: Iterable[str], pathspecs: Sequence[str]) -> list[str]:
-        return Matcher(self._plumbing).match(candidates, pathspecs)
+        return self._matcher.match(candidates, pathspecs)
 
     # ------------------------------------------------------------------ history
 
@@ -366,6 +388,8 @@ class GitStore:
 
     @_clearly
     def size(self) -> StoreSize:
+        from hermes_checkpoints.stores.git.reclaim import room
+
         base = self._layout.base
         legacy = {name: room(os.path.join(base, name)) for name in self._layout.archives()}
         return StoreSize(total=room(base), store=room(self._layout.store), legacy=legacy)
