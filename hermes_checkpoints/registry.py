@@ -139,6 +139,8 @@ def _completed(call: ToolCall, rule: _Rule) -> ToolCall:
     elif effect is ToolEffect.FILE:
         paths = paths or _paths(call.arguments, rule)
         effect = ToolEffect.FILE if paths else ToolEffect.ANY
+    if (effect, paths, command) == (call.effect, call.paths, call.command):
+        return call  # a decorator has filled it in already
     return replace(call, effect=effect, paths=paths, command=command)
 
 
@@ -173,6 +175,8 @@ def _changes_nothing(call: ToolCall, rule: _Rule) -> bool:
 
 def _patch_as_command(arguments: Mapping[str, object]) -> tuple[str, ...]:
     """The paths of `["apply_patch", "*** Begin Patch …"]`, which some models send to a shell."""
+    if all(isinstance(value, str) for value in arguments.values()):
+        return ()
     for value in values_of(arguments, ("command", "cmd", "argv", "action.command")):
         if isinstance(value, (list, tuple)) and len(value) == 2:
             program, body = value
