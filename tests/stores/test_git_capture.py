@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -17,6 +18,7 @@ from hermes_checkpoints.errors import StoreUnavailable
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import content_id
 from hermes_checkpoints.stores.git import glance, scan
+from hermes_checkpoints.stores.git.untracked import Untracked
 from hermes_checkpoints.testing.contract import ODD_NAMES, raises, reasons
 from tests.stores.kit import GitScene, as_nobody, children, public_place, run_git
 
@@ -602,7 +604,7 @@ def test_ignore_files_are_found_without_an_untracked_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where git keeps no such cache, ignore files that ignore themselves are looked for."""
-    monkeypatch.setattr(scan, "directories_with_rules", lambda _: None)
+    monkeypatch.setattr(Untracked, "of", lambda _: None)
     scene = GitScene(tmp_path)
     scene.put(".gitignore", "build/\n")
     scene.put("out/.gitignore", "*\n")
@@ -615,3 +617,38 @@ def test_ignore_files_are_found_without_an_untracked_cache(
     scene.put("later/.gitignore", "*\n")
     scene.put("a", "1")
     assert sorted(scene.holds(scene.taken())) == [".gitignore", "a", "later/.gitignore", held[1]]
+
+
+@pytest.mark.parametrize("most", [0, 2_000], ids=["large", "small"])
+def test_a_directory_that_changes_twice_in_a_second(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that comes after git has read its directory, in the same second, is not overlooked.
+
+    Git compares whole seconds, and trusts what it knows of a directory if its index was written in
+    a later one; here it is made to seem so. It overlooks the name until the directory changes.
+    """
+    monkeypatch.setattr(glance, "MOST_FILES", most)
+    monkeypatch.setattr(scan, "MOST_FILES", most)
+    scene = GitScene(tmp_path)
+    scene.put(".gitignore", "*.tmp\n")
+    scene.put("d/a", "1")
+    scene.taken()
+    index = scene.path / "indexes" / scene.project.id
+    state = scene.path / "worktrees" / scene.project.id / "state.json"
+    for number in range(20):
+        scene.put(f"d/{number}.tmp")
+        scene.observe()
+        scene.put(f"d/new{number}", "1")
+        written = index.stat()
+        later = written.st_mtime_ns + 10**9
+        if (scene.root / "d").stat().st_mtime_ns // 10**9 != written.st_mtime_ns // 10**9:
+            continue  # the second was over
+        os.utime(index, ns=(later, later))
+        known = json.loads(state.read_text())
+        known["index"][2] = later
+        state.write_text(json.dumps(known))
+        seen = scene.observe()
+        assert f"d/new{number}" in scene.store.entries(scene.project, seen.tree)
+        return
+    raise AssertionError("no second is long enough")

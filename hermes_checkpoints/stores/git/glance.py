@@ -9,12 +9,13 @@ each `lstat` gives up the interpreter's lock, which a busy thread then keeps for
 from __future__ import annotations
 
 import os
+import threading
 import time
 from dataclasses import dataclass
 
 from hermes_checkpoints.stores.git.index import Index, Seen, settled_at
 from hermes_checkpoints.stores.git.objects import MANY
-from hermes_checkpoints.stores.git.untracked import directories
+from hermes_checkpoints.stores.git.untracked import Untracked
 from hermes_checkpoints.stores.reading import is_ignore_file
 
 __all__ = ["MOST_FILES", "Glances", "Known"]
@@ -43,7 +44,8 @@ class Known:
     @classmethod
     def of(cls, index: Index) -> Known | None:
         """`None` if the index does not tell all that it takes. Raises `ValueError`."""
-        found, files = directories(index.data), index.seen()
+        cache, files = Untracked.of(index.data), index.seen()
+        found = cache.directories() if cache else []
         if not found or files is None:
             return None
         seen = {one.path: one.seen for one in found if one.seen is not None}
@@ -94,16 +96,19 @@ class Glances:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[list[int], Known | None]] = {}
+        self._guard = threading.Lock()
 
     def of(self, path: str, was: list[int]) -> Known | None:
         """The index in a file that `mark` told of; `None` if it is large or unusual."""
-        known = self._known.pop(path, None)
+        with self._guard:
+            known = self._known.pop(path, None)
         if known is None or known[0] != was:
             index = Index.load(path)
             known = (was, Known.of(index) if index.count <= MOST_FILES else None)
-        self._known[path] = known
-        while len(self._known) > _PROJECTS:
-            self._known.pop(next(iter(self._known)), None)
+        with self._guard:
+            self._known[path] = known
+            if len(self._known) > _PROJECTS:
+                del self._known[next(iter(self._known))]
         return known[1]
 
 

@@ -33,7 +33,7 @@ from hermes_checkpoints.stores.git.smallfiles import read_bytes
 from hermes_checkpoints.stores.git.staging import Staging
 from hermes_checkpoints.stores.git.state import State
 from hermes_checkpoints.stores.git.trees import Trees
-from hermes_checkpoints.stores.git.untracked import directories_with_rules
+from hermes_checkpoints.stores.git.untracked import Untracked
 from hermes_checkpoints.stores.git.young import Young
 from hermes_checkpoints.stores.reading import has_git
 
@@ -152,6 +152,8 @@ class _Look:
         if before is None:
             write(self._place.index, (), (), 0)  # without one, git keeps no untracked cache (2.39)
         glanced = self._glance(before) if settled and before else None
+        if glanced is None and self._young.has_hidden_names():
+            self._staging.forget_untracked()
         rows, words = self._status() if glanced is None else (glanced, b"")
         refreshed = before is not None and mark(self._place.index) != before
         rows += self._hidden_rules(rows, settled=settled)
@@ -314,14 +316,18 @@ class _Look:
         """Ignore files that ignore themselves: what they hide can't be judged without them.
 
         A new one shows in its directory, for which git rewrites the index; no other is looked at.
+        What that index says of directories is noted by the way.
         """
         if mark(self._place.index) == self._state.index:
             return []
         index = Index.load(self._place.index)
-        ruled = directories_with_rules(index.data)
-        if ruled is None:  # git keeps no untracked cache of all files before 2.36
+        cache = Untracked.of(index.data)
+        self._young.note_directories(cache)
+        if cache is None:  # git keeps none of all files before 2.36
             there = ruled_directories(self._root)
             ruled = sorted(set(there) - self._staging.ignored_directories(filter(None, there)))
+        else:
+            ruled = cache.with_rules()
         known = set(self._state.ruled) if settled else set()
         self._state.ruled = ruled
         paths = [f"{d}/.gitignore" if d else ".gitignore" for d in ruled if d not in known]

@@ -46,6 +46,10 @@ class Staging:
         if any(map(is_ignore_file, (*work.add, *work.remove))):
             self._drop_ignored(work)
 
+    def forget_untracked(self) -> None:
+        """Have the next `status` look into every directory."""
+        self._plumbing.run(["update-index", "--no-untracked-cache"], self._place)
+
     def ignored(self) -> list[str]:
         """What the index has although a rule leaves it out.
 

@@ -12,7 +12,7 @@ from hermes_checkpoints.stores.git.smallfiles import read_json, write_json
 
 __all__ = ["PendingFile", "State"]
 
-_FORMAT = 4
+_FORMAT = 5
 
 
 class PendingFile(NamedTuple):
@@ -34,7 +34,8 @@ class State:
     that. `None`: git itself was told to look again. `patches` counts the looks since git last wrote
     the tree. `ruled` are the directories that have an ignore file. `store` marks what git last
     read of the store as a whole, without complaint; `packed` are objects that it found in packs.
-    `tree` is of the index with the `pending` files as they are.
+    `tree` is of the index with the `pending` files as they are. `young_directories` had changed
+    within the last seconds when git looked into them, with their times as git has them.
     """
 
     tree: str = ""
@@ -45,6 +46,7 @@ class State:
     special: list[str] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)
     young: dict[str, list[int] | None] = field(default_factory=dict)
+    young_directories: dict[str, list[int]] = field(default_factory=dict)
     ruled: list[str] = field(default_factory=list)
     patches: int = 0
     store: list[list[int] | None] = field(default_factory=list)

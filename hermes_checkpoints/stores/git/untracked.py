@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hermes_checkpoints.stores.git.index import extension
 
-__all__ = ["Directory", "directories", "directories_with_rules"]
+__all__ = ["Directory", "Untracked"]
 
 _STATS = 76 + 2 * 20  # of the two files of rules outside the project, with their hashes
 _stat = struct.Struct(">9I")
@@ -37,29 +37,6 @@ class Directory:
     ruled: bool
 
 
-def directories(data: bytes) -> list[Directory] | None:
-    """Every directory that git looked into. `None` if the index has no cache of them.
-
-    Raises `ValueError` for what can't be read.
-    """
-    cache = _Cache.of(data)
-    if cache is None:
-        return None
-    try:
-        return cache.directories()
-    except (IndexError, struct.error) as error:
-        raise ValueError("the untracked cache of an index is damaged") from error
-
-
-def directories_with_rules(data: bytes) -> list[str] | None:
-    """The directories (`""`: the root) that have an ignore file. `None` if there is no cache.
-
-    5,000 directories take about 3 ms. Raises `ValueError` for what can't be read.
-    """
-    cache = _Cache.of(data)
-    return None if cache is None else list(cache.paths(cache.ruled).values())
-
-
 class _Block(NamedTuple):
     """A directory of the cache: how many directories follow as its own, and names, as written."""
 
@@ -69,8 +46,11 @@ class _Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Cache:
-    """The cache taken apart. The lists are numbers of blocks; `stats` is for each valid one."""
+class Untracked:
+    """The cache taken apart. The lists are numbers of blocks; `stats` has those of each valid one.
+
+    Methods raise `ValueError` or `struct.error` for what can't be read.
+    """
 
     blocks: list[_Block]
     valid: list[int]
@@ -79,8 +59,8 @@ class _Cache:
     stats: bytes
 
     @classmethod
-    def of(cls, data: bytes) -> _Cache | None:
-        """The cache in an index, if there is one. Raises `ValueError`."""
+    def of(cls, data: bytes) -> Untracked | None:
+        """The cache in an index; `None` if git keeps none there. 5,000 directories take 3 ms."""
         where = extension(data, b"UNTR")
         cache = data[where.start + 8 : where.stop]
         try:
@@ -89,7 +69,7 @@ class _Cache:
             raise ValueError("the untracked cache of an index is damaged") from error
 
     @classmethod
-    def _read(cls, cache: bytes) -> _Cache:
+    def _read(cls, cache: bytes) -> Untracked:
         length, at = _number(cache, 0)
         at = cache.index(b"\0", at + length + _STATS) + 1
         count, at = _number(cache, at)
@@ -102,7 +82,24 @@ class _Cache:
         valid, checked, ruled = (_bits(cache, start) for start in (at, second, third))
         return cls(blocks, valid, checked, ruled, cache[end:])
 
-    def paths(self, numbers: Sequence[int]) -> dict[int, str]:
+    def with_rules(self) -> list[str]:
+        """The directories (`""`: the root) that have an ignore file."""
+        return list(self._paths(self.ruled).values())
+
+    def changed_since(self, seconds: int) -> dict[str, tuple[int, int]]:
+        """The directories that had changed at `seconds` since the epoch or later when git looked.
+
+        With the times of their inodes and of their lists of names, in nanoseconds.
+        """
+        stats = _stat.iter_unpack(self.stats[: len(self.valid) * _stat.size])
+        found = {
+            number: (fields[0] * 10**9 + fields[1], fields[2] * 10**9 + fields[3])
+            for number, fields in zip(self.valid, stats, strict=True)
+            if fields[0] >= seconds
+        }
+        return {path: found[number] for number, path in self._paths(sorted(found)).items()}
+
+    def _paths(self, numbers: Sequence[int]) -> dict[int, str]:
         """The paths of some blocks, given in ascending order."""
         parents = _parents(self.blocks[: numbers[-1] + 1]) if numbers else []
         found = {}
@@ -116,6 +113,7 @@ class _Cache:
         return found
 
     def directories(self) -> list[Directory]:
+        """Every directory that git looked into."""
         seen = {}
         for order, number in enumerate(self.valid):
             fields = _stat.unpack_from(self.stats, order * _stat.size)
@@ -127,7 +125,7 @@ class _Cache:
         return [
             Directory(path, seen.get(number), _decoded(block.untracked), number in ruled)
             for (number, path), block in zip(
-                self.paths(range(len(self.blocks))).items(), self.blocks, strict=True
+                self._paths(range(len(self.blocks))).items(), self.blocks, strict=True
             )
         ]
 

@@ -10,9 +10,10 @@ import os
 
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import content_id
-from hermes_checkpoints.stores.git.index import Index, settled_at
+from hermes_checkpoints.stores.git.index import Index, mark, settled_at
 from hermes_checkpoints.stores.git.judge import Judge, Work
 from hermes_checkpoints.stores.git.state import State
+from hermes_checkpoints.stores.git.untracked import Untracked
 from hermes_checkpoints.stores.reading import Contents, note_directory, odd_mode, read
 
 __all__ = ["YOUNG", "Young"]
@@ -51,6 +52,27 @@ class Young:
                 if path in work.add:
                     work.stale.add(path)
 
+    def has_hidden_names(self) -> bool:
+        """Whether a directory changed again in the second in which git looked into it.
+
+        Its new names git would not see, by its untracked cache, until the directory changes again;
+        but for an index as old as that, in which git itself takes it for too young.
+        """
+        index = mark(self._index)
+        return any(
+            index is not None
+            and times[0] // 10**9 < index[2] // 10**9
+            and (info := self.lstat(path)) is not None
+            and [info.st_ctime_ns, info.st_mtime_ns] != times
+            and info.st_ctime_ns // 10**9 == times[0] // 10**9
+            for path, times in self._state.young_directories.items()
+        )
+
+    def note_directories(self, cache: Untracked | None) -> None:
+        """Remember those that are young, by the cache that git has just written."""
+        found = cache.changed_since(self.since) if cache else {}
+        self._state.young_directories = {path: list(times) for path, times in found.items()}
+
     def note(self, judge: Judge, work: Work, *, refreshed: bool, first: bool) -> bool:
         """Remember which files are young now, and every odd mode; whether anything is new.
 
@@ -59,7 +81,12 @@ class Young:
         last look. `first`: git itself was told to look again at what is young.
         """
         state = self._state
-        paths, old = set(state.young), state.young
+        paths, old = set(state.young), (state.young, state.young_directories)
+        state.young_directories = {
+            path: times
+            for path, times in state.young_directories.items()
+            if times[0] // 10**9 >= self.since
+        }
         if refreshed:
             touched = Index.load(self._index).touched_since(state.looked // 10**9 - YOUNG)
             paths.update(map(os.fsdecode, touched))
@@ -75,7 +102,7 @@ class Young:
         for top in (*work.nested, *gone):
             for path in [p for p in state.modes if p.startswith(top + "/")]:
                 del state.modes[path]
-        return state.young != old
+        return (state.young, state.young_directories) != old
 
     def _note(self, path: str, info: os.stat_result | None, *, first: bool) -> None:
         odd = odd_mode(info.st_mode) if info else None
