@@ -12,7 +12,7 @@ import pytest
 
 from hermes_checkpoints.errors import CaptureFailed
 from hermes_checkpoints.records import GapReason
-from hermes_checkpoints.stores.git import glance
+from hermes_checkpoints.stores.git import glance, scan
 from tests.stores.kit import GitScene, children, run_git
 from tests.stores.test_git_random import drive, from_nothing
 
@@ -299,3 +299,73 @@ def test_random_edits_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     drive(GitScene(tmp_path), seed=5, rounds=60)
     assert told.count(True) > 5
     assert told.count(False) > 5
+
+
+# ------------------------------------------------------------------ killed
+
+
+_STEPS = ("open", "write", "rename", "replace", "unlink", "utime", "makedirs")
+
+
+def _dies_at(step: int, work: Callable[[], object]) -> bool:
+    """Do something in a child that dies at its n-th file operation; whether it did."""
+    pid = os.fork()
+    if not pid:
+        done = 0
+
+        def counted(real: Callable[..., object]) -> Callable[..., object]:
+            def one(*args: object, **options: object) -> object:
+                nonlocal done
+                done += 1
+                if done == step:
+                    os._exit(7)
+                return real(*args, **options)
+
+            return one
+
+        for name in _STEPS:
+            setattr(os, name, counted(getattr(os, name)))
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in (0, 7), "the capture failed instead of dying"
+    return status == 7
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("new", [False, True], ids=["contents", "names"])
+@pytest.mark.parametrize("most", [2_000, 0], ids=["small", "large"])
+def test_killed_at_every_step(
+    most: int, new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever waits beside the index when a process dies, the next one sees what is there."""
+    monkeypatch.setattr(glance, "MOST_FILES", most)
+    monkeypatch.setattr(scan, "MOST_FILES", most)
+    died, step = True, 0
+    while died:
+        step += 1
+        scene = GitScene(tmp_path / f"{step}")
+        for name in ("a", "b", "d/a", "d/e/a"):
+            scene.put(name, name)
+        scene.taken()
+        if most:
+            scene.settle()
+        scene.put("a", "waits")
+        scene.taken()
+        scene.put("d/e/a", "XX")
+        scene.put("b", "Y")
+        if new:
+            scene.put("new", "Z")
+        died = _dies_at(step, scene.capture)
+        scene = scene.again()
+        assert scene.observe().tree == from_nothing(scene), f"step {step}"
+        scene.capture()
+        held = scene.holds(scene.store.get(scene.project, scene.ids()[0]))
+        assert (held["a"], held["b"], held["d/e/a"]) == (b"waits", b"Y", b"XX"), f"step {step}"
+        scene.put("b", "again")
+        assert scene.observe().tree == from_nothing(scene), f"step {step}"
+        scene.fsck()
+    assert step > 30
