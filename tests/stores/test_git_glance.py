@@ -301,6 +301,17 @@ def test_random_edits_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert told.count(False) > 5
 
 
+def test_another_program_adds_what_we_leave_out(scene: GitScene) -> None:
+    """The host's own feature may write to the same index: the rules hold for what it put there."""
+    scene.put("key", "-----BEGIN RSA PRIVATE KEY-----\n")
+    scene.put("a", "waits beside the index")
+    scene.observe()
+    git_index(scene, "add", "--all", "--force")
+    seen = scene.observe()
+    assert {"key", ".env"} <= {gap.path for gap in seen.gaps}
+    assert seen.tree == from_nothing(scene, "key", ".env")
+
+
 # ------------------------------------------------------------------ killed
 
 

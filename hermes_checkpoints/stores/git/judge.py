@@ -141,6 +141,11 @@ class Judge:
             if gap:
                 work.leave_out(gap)
 
+    def is_secret(self, path: str) -> bool:
+        """Whether a file is a secret by its first line."""
+        gap = self._closed(path)
+        return gap is not None and gap.reason is GapReason.SECRET
+
     def _closed(self, path: str) -> Gap | None:
         """The gap a file is by what happens when it is opened."""
         try:

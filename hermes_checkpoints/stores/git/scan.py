@@ -376,9 +376,10 @@ class _Look:
         """Hold every entry of the index to the rules in force: they changed, or it is not ours.
 
         Another program's index has gitlinks with the nested repository's own commit, files over
-        the cap, and what was ignored only since.
+        the cap, secrets, and what was ignored only since.
         """
         work = self._work
+        may_be_secret = self._rules.bars_secrets(named=False)
         for entry in Index.load(self._place.index):
             path = entry.path
             if path in work.remove or path in work.add:
@@ -390,6 +391,8 @@ class _Look:
                     self._judge.judge(path, True, work)
             elif entry.size > self._rules.max_file_bytes or is_secret_name(path):
                 self._judge.judge(path, True, work)
+            elif may_be_secret and self._judge.is_secret(path):
+                self._judge.judge(path, True, work)  # and taken out when its content is looked at
         for name in self._staging.ignored():
             work.remove.add(name)
             work.add.pop(name, None)
