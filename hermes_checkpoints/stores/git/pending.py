@@ -10,7 +10,7 @@ from __future__ import annotations
 from hermes_checkpoints.excludes import CaptureRules
 from hermes_checkpoints.records import FileState
 from hermes_checkpoints.stores.git.judge import Work
-from hermes_checkpoints.stores.git.objects import MANY, Loose
+from hermes_checkpoints.stores.git.objects import Loose
 from hermes_checkpoints.stores.git.state import PendingFile, State
 from hermes_checkpoints.stores.git.young import Young
 from hermes_checkpoints.stores.reading import Contents, is_ignore_file, read
@@ -32,13 +32,16 @@ class Pending:
         info = self._young.lstat(path) if known else None
         return bool(known and info and known.stamp and known.stamp == self._young.stamp(info))
 
-    def take(self, work: Work, rules: CaptureRules, loose: Loose) -> dict[str, FileState] | None:
+    def take(
+        self, work: Work, rules: CaptureRules, loose: Loose, *, most: int
+    ) -> dict[str, FileState] | None:
         """Store what is to be added; the states that are others than before.
 
-        `None`, with nothing taken, if it is more than contents of some known files.
+        `None`, with nothing taken, if it is more than contents of known files, or more than `most`
+        would be pending.
         """
         paths = self._state.pending.keys() | work.add.keys()
-        known = work.tracked >= work.add.keys() and len(paths) <= MANY
+        known = work.tracked >= work.add.keys() and len(paths) <= most
         if not known or work.remove or work.nested or any(map(is_ignore_file, work.add)):
             return None
         taken: dict[str, PendingFile] = {}
