@@ -83,6 +83,7 @@ class History:
         self._loose = loose
         self._library = library
         self._loaded: dict[str, tuple[list[Any], Catalogue]] = {}
+        self._encoded: dict[str, dict[int, tuple[Row, dict[str, Any]]]] = {}
 
     # ------------------------------------------------------------------ reading
 
@@ -312,6 +313,7 @@ class History:
     def forget_cached(self) -> None:
         """The files are gone."""
         self._loaded.clear()
+        self._encoded.clear()
 
     # ------------------------------------------------------------------ metadata
 
@@ -405,7 +407,7 @@ class History:
             "format": _FORMAT,
             "tip": catalogue.tip,
             "boundary": boundary,
-            "rows": [rows.encode(row) for row in catalogue.rows],
+            "rows": self._encoded_rows(project_id, catalogue.rows),
             "meta": catalogue.meta,
         }
         _share_modes(value)
@@ -415,6 +417,16 @@ class History:
         except OSError:
             pass  # it is derived: whoever can write makes it anew
         self._loaded[project_id] = ([catalogue.tip, mark(path), boundary], catalogue)
+
+    def _encoded_rows(self, project_id: str, kept: Sequence[Row]) -> list[dict[str, Any]]:
+        """Rows for the catalogue's file; of those that it had before, nothing is made anew."""
+        before = self._encoded.get(project_id, {})
+        now = {
+            id(row): before[id(row)] if id(row) in before else (row, rows.encode(row))
+            for row in kept
+        }
+        self._encoded[project_id] = now  # holds the rows, so that no other takes over an id
+        return [dict(value) for _, value in now.values()]
 
     def _rebuild(self, project_id: str, tip: str) -> Catalogue:
         """The list from the commits themselves: after another program wrote, or a loss."""
