@@ -6,6 +6,7 @@ tool call and does without a parser.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -37,12 +38,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The program `hermes-checkpoints`."""
     words = list(sys.argv[1:] if argv is None else argv)
     if len(words) == 2 and words[0] == "hook" and not words[1].startswith("-"):
-        from hermes_checkpoints.cli.hook import hook
-
-        return run(SimpleNamespace(**defaults(PROGRAM, HERMES, hook), agent=words[1]))
+        return _hook(words[1])
     from hermes_checkpoints.cli.command import main
 
     return main(words)
+
+
+def _hook(agent: str) -> int:
+    """A hook, without collecting garbage: most of it is imports, which make none."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        from hermes_checkpoints.cli.hook import hook
+
+        return run(SimpleNamespace(**defaults(PROGRAM, HERMES, hook), agent=agent))
+    finally:
+        if collects:
+            gc.enable()
 
 
 def defaults(command: str, host: str | HostProfile, do: Run | None = None) -> dict[str, Any]:
